@@ -1,0 +1,35 @@
+"""Files that are either complete or not there: nobody ever reads one that is half-written."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write `data` to `path` so that `path` holds all of it or stays as it was.
+
+    The bytes go to a temporary file in the same folder, which then takes the name of `path` in one
+    step. Whatever interrupts the writing, Ctrl-C too, the temporary file is removed and an earlier
+    file at `path` is untouched. The folder must be there.
+
+    Raises OSError when the folder is missing, can't be written, or is full.
+    """
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        temporary.chmod(_permissions_for(path))
+        temporary.replace(path)
+    except BaseException:  # KeyboardInterrupt is not an Exception
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _permissions_for(path: Path) -> int:
+    """The permissions of `path`, or those of any new file: mkstemp's own are for its owner alone."""
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
