@@ -1,0 +1,41 @@
+"""The companion module of the course: what the notebooks build, each thing once.
+
+Everything is imported at first use, so `import bpe` costs next to nothing and needs
+none of numpy, torch, matplotlib or datasets.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bpe.bytepair import BPETokenizer, count_pieces
+    from bpe.characters import CharTokenizer
+    from bpe.pairs import MergeStep, count_pairs, merge_pair
+
+__version__ = "0.1.0"
+
+__all__ = ["BPETokenizer", "CharTokenizer", "MergeStep", "count_pairs", "count_pieces", "merge_pair"]
+
+_HOME = {
+    "BPETokenizer": "bpe.bytepair",
+    "CharTokenizer": "bpe.characters",
+    "MergeStep": "bpe.pairs",
+    "count_pairs": "bpe.pairs",
+    "count_pieces": "bpe.bytepair",
+    "merge_pair": "bpe.pairs",
+}
+_SUBMODULES = {"characters", "bytepair", "checks", "corpora", "pairs", "poems", "presplit", "show"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _SUBMODULES:
+        return importlib.import_module(f"bpe.{name}")
+    raise AttributeError(f"module 'bpe' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME, *_SUBMODULES})

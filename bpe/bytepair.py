@@ -1,0 +1,449 @@
+"""Byte pair encoding: the tokenizer, its training, and its file.
+
+The loops are in the engines, `bpe.naive` and `bpe.incremental`, which work on integers. This file turns
+text into integers and back, over bytes or over characters.
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bpe import presplit, special, storage
+from bpe.pairs import MergeStep
+from bpe.progress import watched
+from bpe.text import documents_of, refuse_surrogates
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+Token = bytes | str
+Pair = tuple[int, int]
+Alphabet = Literal["bytes", "characters"]
+Progress = bool | Callable[[MergeStep], object] | None
+
+ENGINES = {"auto": "incremental", "naive": "naive", "incremental": "incremental"}
+
+
+def _engine(name: str) -> Any:
+    """The module that holds an engine's `learn_merges` and `apply_merges`."""
+    if name not in ENGINES:
+        raise ValueError(f"unknown engine {name!r}: choose from {', '.join(map(repr, ENGINES))}")
+    return importlib.import_module(f"bpe.{ENGINES[name]}")
+
+
+class BPETokenizer:
+    """A tokenizer is five things, and everything else follows from them.
+
+    tokens: id -> bytes, or id -> str for an alphabet of characters; None where an id is not in use.
+    merges: (left id, right id) in the order of their rank. The result is the token of the joined bytes.
+    split: the regular expressions that cut a text first, as `bpe.presplit` describes; none by default.
+    special_tokens: str -> id. They are never made by merges, and `tokens` need not hold them.
+    whole_pieces: take a piece that is itself a token as that token, before any merge.
+
+    Raises ValueError or TypeError, naming the entry, where these do not fit together.
+    """
+
+    KIND = "byte pair encoding"
+
+    def __init__(
+        self,
+        tokens: Sequence[Token | None],
+        merges: Iterable[Pair] = (),
+        split: presplit.Pattern = None,
+        special_tokens: Mapping[str, int] | None = None,
+        whole_pieces: bool = False,
+    ) -> None:
+        self.vocabulary: list[Token | None] = list(tokens)
+        self.alphabet: Alphabet = _alphabet_of(self.vocabulary)
+        self.merges: list[Pair] = [(left, right) for left, right in merges]
+        self.split = presplit.resolve(split)
+        self.special_tokens: dict[str, int] = dict(special_tokens or {})
+        self.whole_pieces = bool(whole_pieces)
+        self._special_names = self._placed_special_tokens()
+        self._ids = _ids_of(self.vocabulary)
+        self._ranks = _ranks_of(self.merges, self.vocabulary, self._ids)
+        # The first item of a bytes token is an int, of a str a str: what iterating over a piece gives.
+        self._symbol_ids = {token[0]: i for token, i in self._ids.items() if len(token) == 1}
+
+    def _placed_special_tokens(self) -> dict[int, str]:
+        """id -> special token, after checks; `vocabulary` then holds ordinary tokens only."""
+        special.different(self.special_tokens)
+        names: dict[int, str] = {}
+        for name, i in self.special_tokens.items():
+            i = _integer(i, f"the id of special token {name!r}", least=0)
+            held = self.vocabulary[i] if i < len(self.vocabulary) else None
+            if i in names or held not in (None, name, name.encode("utf-8")):
+                raise ValueError(f"special token {name!r} has the id {i}, which is {names.get(i, held)!r}")
+            names[i] = name
+            if held is not None:
+                self.vocabulary[i] = None
+        while self.vocabulary and len(self.vocabulary) - 1 in names:
+            self.vocabulary.pop()
+        return names
+
+    # -- training ------------------------------------------------------------------------------------
+
+    @classmethod
+    def train(
+        cls,
+        text: str | Iterable[str],
+        vocab_size: int,
+        *,
+        alphabet: Alphabet = "bytes",
+        base_tokens: Iterable[Token] | None = None,
+        pattern: presplit.Pattern = None,
+        special_tokens: Iterable[str] = (),
+        min_frequency: int = 2,
+        engine: str = "auto",
+        progress: Progress = None,
+    ) -> BPETokenizer:
+        """Learn merges from a text.
+
+        text: a str, or an iterable of str, each its own document: pairs never cross documents.
+        vocab_size: how many tokens there are to be: base tokens + merges + special tokens.
+        alphabet: what the base tokens are: the 256 bytes, or the characters of the text.
+        base_tokens: these instead, for an alphabet of characters that is wider than the text.
+        pattern: how the text is cut first: None, a name from `bpe.presplit`, a regular expression, or a
+        list of these. Encoding cuts in the same way.
+        special_tokens: strings that get ids of their own, after the merges. The text is cut at them.
+        min_frequency: stop when no pair occurs so often, which may leave fewer tokens than asked for.
+        engine: "naive", "incremental", or "auto"; all give the same merges.
+        progress: a bar for True, none for False; None shows it to people and not in CI, tests and stored
+        notebooks. A function is called with each `MergeStep`.
+
+        Of the most frequent pairs, the one that occurs first in the current sequence is merged.
+
+        >>> BPETokenizer.train("aaabdaaabac", 259).tokens("aaab")
+        [b'aaab']
+        """
+        names = special.different(special_tokens)
+        counts = count_pieces(text, pattern, names)
+        return cls.train_from_counts(
+            counts,
+            vocab_size,
+            alphabet=alphabet,
+            base_tokens=base_tokens,
+            pattern=pattern,
+            special_tokens=names,
+            min_frequency=min_frequency,
+            engine=engine,
+            progress=progress,
+        )
+
+    @classmethod
+    def train_from_counts(
+        cls,
+        counts: Mapping[str, int],
+        vocab_size: int,
+        *,
+        alphabet: Alphabet = "bytes",
+        base_tokens: Iterable[Token] | None = None,
+        pattern: presplit.Pattern = None,
+        special_tokens: Iterable[str] = (),
+        min_frequency: int = 2,
+        engine: str = "auto",
+        progress: Progress = None,
+    ) -> BPETokenizer:
+        """Learn merges from pieces and how often each occurs, as `count_pieces` gives them.
+
+        The order of `counts` decides ties: of the most frequent pairs, the one that occurs first in the
+        earliest piece is merged. In the order of the pieces' first appearance, the merges are those of
+        the text itself. The other parameters are those of `train`; `pattern` is only kept for encoding.
+        """
+        names = special.different(special_tokens)
+        base = _base_tokens(alphabet, base_tokens, counts)
+        num_merges = _num_merges(vocab_size, len(base), len(names))
+        min_frequency = _integer(min_frequency, "min_frequency", least=1)
+        symbols = cls(base)._symbols
+        steps = _engine(engine).learn_merges(
+            [symbols(piece) for piece in counts], list(counts.values()), num_merges, len(base), min_frequency
+        )
+        tokens: list[Any] = list(base)
+        merges: list[Pair] = []
+        for step in watched(steps, num_merges, progress, desc="merges"):
+            left, right = step.pair
+            merges.append(step.pair)
+            tokens.append(tokens[left] + tokens[right])
+        return cls(tokens, merges, pattern, {name: len(tokens) + k for k, name in enumerate(names)})
+
+    # -- encoding ------------------------------------------------------------------------------------
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: special.Names = (),
+        disallowed_special: special.Names = "all",
+        engine: str = "auto",
+    ) -> list[int]:
+        """The ids of the text.
+
+        allowed_special: special tokens that are taken as such where the text holds them, or "all".
+        disallowed_special: those at which to raise; by default all that are not allowed. With () they are
+        ordinary text.
+
+        Raises ValueError, naming it and its position, for a special token that is not allowed, for a
+        character (or byte) outside the alphabet, and for a lone surrogate.
+        """
+        refuse_surrogates(text)
+        apply_merges = _engine(engine).apply_merges
+        ids: list[int] = []
+        start = 0
+        for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
+            for piece in [part] if is_special else presplit.pieces(part, self.split):
+                if is_special:
+                    ids.append(self.special_tokens[piece])
+                elif self.whole_pieces and (whole := self._ids.get(self._as_token(piece))) is not None:
+                    ids.append(whole)
+                else:
+                    ids += apply_merges(self._symbols(piece, start), self._ranks)
+                start += len(piece)
+        return ids
+
+    def encode_array(self, text: str, **options: Any) -> NDArray[numpy.int32]:
+        """The ids of the text as a numpy array of int32, of shape (number of tokens,)."""
+        import numpy
+
+        return numpy.array(self.encode(text, **options), dtype=numpy.int32)
+
+    def tokens(self, text: str, **options: Any) -> list[Token | None]:
+        """The tokens of the text; the options are those of `encode`."""
+        return [self.token(i) for i in self.encode(text, **options)]
+
+    def _as_token(self, piece: str) -> Token:
+        return piece.encode("utf-8") if self.alphabet == "bytes" else piece
+
+    def _symbols(self, piece: str, start: int = 0) -> list[int]:
+        """The ids of a piece's bytes or characters; `start` is where it begins in the whole text."""
+        symbols = self._as_token(piece)
+        try:
+            return [self._symbol_ids[symbol] for symbol in symbols]
+        except KeyError as error:
+            [unknown] = error.args
+        if isinstance(symbols, bytes):
+            position = len(symbols[: symbols.index(unknown)].decode("utf-8", "ignore"))
+            name = f"byte 0x{unknown:02x} of {piece[position]!r}"
+        else:
+            position = symbols.index(unknown)
+            name = f"character {unknown!r} (U+{ord(unknown):04X})"
+        raise ValueError(
+            f"{name} at position {start + position} is not among the {len(self._symbol_ids):,} base tokens"
+        )
+
+    # -- decoding ------------------------------------------------------------------------------------
+
+    def token(self, id: int) -> Token | None:
+        """The token of one id: bytes, or str for an alphabet of characters; None for an unused id.
+
+        Raises TypeError for what is no integer, ValueError out of range.
+        """
+        index = _integer(id, "an id")
+        if not 0 <= index < self.vocab_size:
+            raise ValueError(f"id {index} is out of range: ids go from 0 to {self.vocab_size - 1}")
+        if index in self._special_names:
+            name = self._special_names[index]
+            return name.encode("utf-8") if self.alphabet == "bytes" else name
+        return self.vocabulary[index] if index < len(self.vocabulary) else None
+
+    def _decoded(self, ids: Iterable[int]) -> Iterator[Token]:
+        for position, i in enumerate(ids):
+            token = self.token(i)
+            if token is None:
+                raise ValueError(f"id {i} at position {position} is not in use: no token has it")
+            yield token
+
+    def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
+        """The text of the ids.
+
+        errors: what to do where their bytes are not UTF-8, as for `bytes.decode`. The default shows
+        U+FFFD, which loses the bytes; "strict" raises UnicodeDecodeError.
+
+        Raises TypeError for an id that is no integer, ValueError for one out of range or not in use.
+        """
+        # A character may be spread over several tokens, so bytes are joined before they are decoded.
+        return self.decode_bytes(ids).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes of the ids, in UTF-8 for an alphabet of characters. Raises as `decode` does."""
+        return b"".join(
+            token if isinstance(token, bytes) else token.encode("utf-8") for token in self._decoded(ids)
+        )
+
+    # -- what it is ----------------------------------------------------------------------------------
+
+    @property
+    def vocab_size(self) -> int:
+        """The largest id + 1, special tokens and unused ids included."""
+        return max(len(self.vocabulary), 1 + max(self._special_names, default=-1))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, in hexadecimal, over the five things that define the tokenizer."""
+        return storage.fingerprint(self.KIND, self._content())
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer as JSON; an earlier file is replaced only when all is written."""
+        storage.save(path, self.KIND, self._content(), ties="first occurrence")
+
+    @classmethod
+    def load(cls, path: str | Path) -> BPETokenizer:
+        """Read what `save` wrote. Raises ValueError for any other or damaged file."""
+        content = storage.load(path, cls.KIND)
+        try:
+            read = bytes.fromhex if content["alphabet"] == "bytes" else str
+            return cls(
+                [None if token is None else read(token) for token in content["tokens"]],
+                content["merges"],
+                content["split"],
+                content["special_tokens"],
+                content["whole_pieces"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "alphabet": self.alphabet,
+            # JSON has no bytes, and not every token is UTF-8.
+            "tokens": [token.hex() if isinstance(token, bytes) else token for token in self.vocabulary],
+            "merges": self.merges,
+            "split": self.split,
+            "special_tokens": self.special_tokens,
+            "whole_pieces": self.whole_pieces,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<BPETokenizer: {self.vocab_size:,} tokens over {self.alphabet}, {len(self.merges):,} merges, "
+            f"{len(self.special_tokens)} special>"
+        )
+
+
+def count_pieces(
+    documents: str | Iterable[str], pattern: presplit.Pattern = None, special_tokens: Iterable[str] = ()
+) -> dict[str, int]:
+    """How often each piece occurs, in the order of first appearance.
+
+    documents: a str, or an iterable of str; read once, so a generator over a large corpus will do.
+    pattern: how each document is cut, as in `BPETokenizer.train`.
+    special_tokens: documents are cut at them too, and they are not counted.
+
+    The order decides ties in `BPETokenizer.train_from_counts`.
+
+    >>> count_pieces("to be or not to be", "words")
+    {'to': 2, ' ': 5, 'be': 2, 'or': 1, 'not': 1}
+    """
+    names = special.different(special_tokens)
+    expressions = presplit.resolve(pattern)
+    counts: dict[str, int] = {}
+    for document in documents_of(documents):
+        for part, is_special in special.parts(document, names):
+            for piece in () if is_special else presplit.pieces(part, expressions):
+                counts[piece] = counts.get(piece, 0) + 1
+    return counts
+
+
+def _integer(value: Any, name: str, least: int | None = None) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None
+    if least is not None and number < least:
+        raise ValueError(f"{name} must be {least} or more, not {number}")
+    return number
+
+
+def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
+    num_merges = _integer(vocab_size, "vocab_size") - num_base - num_special
+    if num_merges < 0:
+        raise ValueError(
+            f"vocab_size {vocab_size:,} is too small: there are {num_base:,} base tokens and {num_special:,} "
+            f"special tokens, so the least is {num_base + num_special:,}"
+        )
+    return num_merges
+
+
+def _base_tokens(alphabet: str, given: Iterable[Token] | None, counts: Mapping[str, int]) -> list[Any]:
+    """The tokens that training starts from: all bytes, or the sorted characters."""
+    for piece, count in counts.items():
+        if not isinstance(piece, str) or not piece:
+            raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
+        _integer(count, f"the count of {piece!r}", least=1)
+    if not counts:
+        raise ValueError("the training text is empty, so there is nothing to learn from")
+    if alphabet not in ("bytes", "characters"):
+        raise ValueError(f"unknown alphabet {alphabet!r}: choose 'bytes' or 'characters'")
+    if alphabet == "bytes":
+        if given is not None:
+            raise ValueError("base_tokens are for alphabet='characters'; bytes are always all 256")
+        return [bytes([value]) for value in range(256)]
+    needed = set().union(*counts)
+    base = needed if given is None else set(given)
+    for token in base:
+        if not isinstance(token, str) or len(token) != 1:
+            raise ValueError(f"a base token must be a single character, not {token!r}")
+    if missing := needed - base:
+        character = min(missing)
+        raise ValueError(
+            f"character {character!r} (U+{ord(character):04X}) of the training text is not in base_tokens"
+        )
+    return sorted(base)
+
+
+def _alphabet_of(vocabulary: Sequence[Token | None]) -> Alphabet:
+    kinds = {type(token) for token in vocabulary if token is not None}
+    if kinds not in ({bytes}, {str}):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none at all"
+        raise TypeError(f"tokens must be all bytes or all str (None where an id is not in use), not {names}")
+    return "bytes" if kinds == {bytes} else "characters"
+
+
+def _ids_of(vocabulary: Sequence[Token | None]) -> dict[Token, int]:
+    """token -> id. Raises ValueError for an empty token, a lone surrogate, and for the same token twice."""
+    ids: dict[Token, int] = {}
+    for i, token in enumerate(vocabulary):
+        if token is None:
+            continue
+        if not token:
+            raise ValueError(f"token {i} is empty")
+        if isinstance(token, str):
+            refuse_surrogates(token)
+        if ids.setdefault(token, i) != i:
+            raise ValueError(f"tokens {ids[token]} and {i} are both {token!r}")
+    return ids
+
+
+def _ranks_of(
+    merges: Sequence[Pair], vocabulary: Sequence[Token | None], ids: Mapping[Token, int]
+) -> dict[Pair, tuple[int, int]]:
+    """pair -> (rank, id of the joined token).
+
+    Raises ValueError unless each merge joins tokens that are single symbols or made by an earlier merge,
+    into a token of the vocabulary that no other merge makes: then a merge never makes a pair of a lower
+    rank than its own, on which the engines rely.
+    """
+    ranks: dict[Pair, tuple[int, int]] = {}
+    made: set[int] = set()
+    for rank, pair in enumerate(merges):
+        parts: list[Any] = []
+        for i in pair:
+            token = vocabulary[i] if 0 <= _integer(i, f"an id of merge {rank}") < len(vocabulary) else None
+            if token is None:
+                raise ValueError(f"merge {rank} uses the id {i}, which no token has")
+            if len(token) > 1 and i not in made:
+                raise ValueError(f"merge {rank} uses token {i}, {token!r}, which no earlier merge makes")
+            parts.append(token)
+        joined = parts[0] + parts[1]
+        if joined not in ids:
+            raise ValueError(f"merge {rank} makes {joined!r}, which is not among the tokens")
+        if ids[joined] in made:
+            raise ValueError(f"merge {rank} makes {joined!r}, which an earlier merge makes already")
+        made.add(ids[joined])
+        ranks[pair] = rank, ids[joined]
+    return ranks

@@ -1,0 +1,36 @@
+"""Whether to show a progress bar: yes to people, no where output is compared or nobody looks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+
+def wanted() -> bool:
+    """True at a terminal and in a notebook, unless CI or BPE_PROGRESS=0 is set in the environment."""
+    if os.environ.get("CI") or os.environ.get("BPE_PROGRESS") == "0":
+        return False
+    return "ipykernel" in sys.modules or sys.stderr.isatty()
+
+
+def watched(
+    items: Iterable[Item], total: int, progress: bool | Callable[[Item], object] | None, **bar: Any
+) -> Iterator[Item]:
+    """The items, with a bar on stderr, or with a function called for each.
+
+    progress: True or False for a bar or none, None for a bar where `wanted` says so.
+    """
+    if callable(progress):
+        for item in items:
+            progress(item)
+            yield item
+    elif progress or (progress is None and wanted()):
+        from tqdm.auto import tqdm
+
+        yield from tqdm(items, total=total, leave=False, **bar)
+    else:
+        yield from items

@@ -1,0 +1,119 @@
+"""Showing tokens: in colour, as plain text, and Chinese in plots."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from typing import Protocol
+
+Token = bytes | str
+
+# Backgrounds that neighbours can be told apart by, with dark letters, so on light and dark pages alike.
+COLOURS = ("#cfe8ff", "#ffe0b3", "#d5f0c8", "#f6d0e4", "#e3dcfa", "#fff2a8")
+# What would be invisible, as it is shown.
+VISIBLE = str.maketrans({" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽", "\u3000": "□"})
+
+
+class Tokenizer(Protocol):
+    """What can be shown: our tokenizers, and any other with these two."""
+
+    def encode(self, text: str) -> list[int]: ...
+    def token(self, id: int) -> Token | None: ...
+
+
+def readable(token: Token) -> str:
+    """A token as people can read it: bytes that are no whole character in hexadecimal, spaces visible.
+
+    >>> readable("，行".encode()[:-1]), readable(b" the")
+    ('，[e8 a1]', '·the')
+    """
+    text = token if isinstance(token, str) else token.decode("utf-8", "surrogateescape")
+    return re.sub("[\udc80-\udcff]+", _hexadecimal, text.translate(VISIBLE))
+
+
+def _hexadecimal(found: re.Match[str]) -> str:
+    return f"[{found.group().encode('utf-8', 'surrogateescape').hex(' ')}]"
+
+
+class Shown:
+    """Rows of tokens: coloured in a notebook, and `自 | 君 | 入` where there is only plain text."""
+
+    def __init__(self, rows: Iterable[Sequence[Token]], labels: Sequence[str] = ()) -> None:
+        self.rows = [[readable(token) for token in row] for row in rows]
+        self.labels = list(labels)
+
+    def __repr__(self) -> str:
+        lines = [" | ".join(row) for row in self.rows]
+        width = max(map(len, self.labels), default=0)
+        return "\n".join(
+            [f"{label:<{width}}  {line}" for label, line in zip(self.labels, lines, strict=True)]
+            if self.labels
+            else lines
+        )
+
+    def _repr_html_(self) -> str:
+        lines = ["".join(map(_coloured, row, _cycle(len(row)))) for row in self.rows]
+        if self.labels:
+            cells = zip(map(html.escape, self.labels), lines, strict=True)
+            body = "".join(
+                f'<tr><td style="{_LABEL}">{label}</td><td style="{_LINE}">{line}</td></tr>'
+                for label, line in cells
+            )
+            return f"<table>{body}</table>"
+        return "".join(f'<div style="{_LINE}">{line}</div>' for line in lines)
+
+
+_LINE = "text-align:left; line-height:1.9; overflow-wrap:anywhere"
+_LABEL = "text-align:left; white-space:nowrap; vertical-align:top"
+_TOKEN = "color:#1a1a1a; padding:2px 1px; border-radius:3px; margin-right:1px"
+
+
+def _coloured(text: str, colour: str) -> str:
+    # A line end is shown, and then the line ends.
+    shown = html.escape(text).replace("⏎", "⏎<br>")
+    return f'<span style="background:{colour}; {_TOKEN}">{shown}</span>'
+
+
+def _cycle(length: int) -> list[str]:
+    return [COLOURS[i % len(COLOURS)] for i in range(length)]
+
+
+def tokens(tokenizer: Tokenizer, text: str) -> Shown:
+    """The tokens of a text, each in a colour of its own."""
+    return Shown([[tokenizer.token(i) or "" for i in tokenizer.encode(text)]])
+
+
+def pieces(row: Sequence[Token]) -> Shown:
+    """A row of tokens or pieces of text that are cut already, each in a colour of its own."""
+    return Shown([row])
+
+
+def rows(labelled: dict[str, Sequence[Token]]) -> Shown:
+    """Several rows under each other, each with its label: {label: tokens}."""
+    return Shown(labelled.values(), list(labelled))
+
+
+def use_chinese_font() -> str:
+    """Let matplotlib draw Chinese characters: add Noto Sans SC behind the fonts in use.
+
+    The font is the file in the wheel `zhplot`, which is not imported. Returns the font's name.
+    Raises ModuleNotFoundError, saying what to install, where the wheel is missing.
+    """
+    from matplotlib import font_manager, rcParams
+
+    try:
+        files = metadata.files("zhplot") or []
+    except metadata.PackageNotFoundError:
+        raise ModuleNotFoundError(
+            "the font for Chinese in plots comes with the package zhplot: pip install zhplot==1.0.0"
+        ) from None
+    [font] = [file for file in files if file.suffix in (".ttf", ".otf")]
+    path = str(font.locate())
+    font_manager.fontManager.addfont(path)
+    name = font_manager.FontProperties(fname=path).get_name()
+    # matplotlib falls back glyph by glyph over font.family, not over font.sans-serif.
+    families = [family for family in rcParams["font.family"] if family != name]
+    rcParams["font.family"] = [*families, name]
+    return name

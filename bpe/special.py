@@ -1,0 +1,73 @@
+"""Special tokens: strings with an id of their own, which no merge makes and no user should slip in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
+
+from bpe.text import refuse_surrogates
+
+Names = Iterable[str] | Literal["all"]
+
+
+def different(special_tokens: Iterable[str]) -> list[str]:
+    """The special tokens as a list. Raises TypeError or ValueError unless they are different strings."""
+    if isinstance(special_tokens, str):
+        raise TypeError(f"special_tokens must be a list of strings, not the string {special_tokens!r}")
+    names = list(special_tokens)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"a special token must be a str, not {type(name).__name__}")
+        if not name:
+            raise ValueError("a special token must not be empty")
+        refuse_surrogates(name)
+        if names.count(name) > 1:
+            raise ValueError(f"special token {name!r} is given twice")
+    return names
+
+
+def expression(names: Collection[str]) -> re.Pattern[str]:
+    """What finds any of the names in a text; of two that begin alike, the longer one."""
+    longest_first = sorted(names, key=len, reverse=True)
+    # Without names: an expression that matches nowhere.
+    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+
+def parts(
+    text: str, names: Collection[str], allowed: Names = "all", disallowed: Names = "all"
+) -> Iterator[tuple[str, bool]]:
+    """The text cut at the allowed special tokens: (part, whether it is one of them).
+
+    disallowed: those at which to raise; "all" means all that are not allowed. What is neither stays
+    ordinary text.
+    Raises ValueError, naming token and position, for one that is not allowed.
+    """
+    allowed, disallowed = _chosen(allowed, names), _chosen(disallowed, names)
+    start = 0
+    for match in expression(names).finditer(text):
+        name = match.group()
+        if name in allowed:
+            if match.start() > start:
+                yield text[start : match.start()], False
+            yield name, True
+            start = match.end()
+        elif name in disallowed:
+            raise ValueError(
+                f"the text holds the special token {name!r} at position {match.start()}; to take it as one "
+                f"give allowed_special={{{name!r}}}, to take it as ordinary text disallowed_special=()"
+            )
+    if start < len(text):
+        yield text[start:], False
+
+
+def _chosen(chosen: Names, names: Collection[str]) -> Collection[str]:
+    if chosen == "all":
+        return names
+    if isinstance(chosen, str):
+        raise TypeError(f"give a set of special tokens or 'all', not the string {chosen!r}")
+    chosen = set(chosen)
+    if unknown := chosen.difference(names):
+        known = ", ".join(map(repr, names)) or "none"
+        raise ValueError(f"not a special token of this tokenizer: {min(unknown)!r}; it has {known}")
+    return chosen

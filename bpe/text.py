@@ -1,0 +1,37 @@
+"""What every tokenizer asks of a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def refuse_surrogates(text: str) -> None:
+    """Raise TypeError unless `text` is a str, and ValueError if it holds a lone surrogate.
+
+    A lone surrogate is half of a UTF-16 pair (U+D800 to U+DFFF). It is no character, and UTF-8 has no
+    bytes for it, so no tokenizer could give it back.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a str, not {type(text).__name__}")
+    if found := _SURROGATE.search(text):
+        raise ValueError(
+            f"lone surrogate U+{ord(found.group()):04X} at position {found.start()}: it is half of a "
+            f"UTF-16 pair, not a character, and cannot be encoded as UTF-8"
+        )
+
+
+def documents_of(text: str | Iterable[str]) -> Iterator[str]:
+    """The documents of `text`: itself, or what it holds, each checked as `refuse_surrogates` says."""
+    if isinstance(text, (bytes, bytearray)) or not isinstance(text, Iterable):
+        raise TypeError(f"text must be a str or an iterable of str, not {type(text).__name__}")
+    for number, document in enumerate([text] if isinstance(text, str) else text):
+        try:
+            refuse_surrogates(document)
+        except (TypeError, ValueError) as error:
+            if isinstance(text, str):
+                raise
+            raise type(error)(f"document {number}: {error}") from None
+        yield document
