@@ -1,5 +1,7 @@
 """Files that are either complete or not there: nobody ever reads one that is half-written."""
 
+from __future__ import annotations
+
 import os
 import tempfile
 from pathlib import Path
@@ -12,8 +14,16 @@ def write_atomically(path: Path, data: bytes) -> None:
     step. Whatever interrupts the writing, Ctrl-C too, the temporary file is removed and an earlier
     file at `path` is untouched. The folder must be there.
 
-    Raises OSError when the folder is missing, can't be written, or is full.
+    Raises OSError, with `path` as its filename, when the folder is missing, can't be written, or is full.
     """
+    try:
+        _write_and_rename(path, data)
+    except OSError as error:  # names the temporary file or none, and means nothing to the reader
+        error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _write_and_rename(path: Path, data: bytes) -> None:
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     temporary = Path(name)
     try:
