@@ -7,16 +7,15 @@ text into integers and back, over bytes or over characters.
 from __future__ import annotations
 
 import importlib
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bpe import presplit, special, storage
+from bpe.inputs import documents_of, id_below, integer, refuse_surrogates
 from bpe.pairs import MergeStep
 from bpe.progress import watched
-from bpe.text import documents_of, refuse_surrogates
 
 if TYPE_CHECKING:
     import numpy
@@ -61,7 +60,7 @@ class BPETokenizer:
     ) -> None:
         self.vocabulary: list[Token | None] = list(tokens)
         self.alphabet: Alphabet = _alphabet_of(self.vocabulary)
-        self.merges: list[Pair] = [(left, right) for left, right in merges]
+        self.merges: list[Pair] = _pairs(merges)
         self.split = presplit.resolve(split)
         self.special_tokens: dict[str, int] = dict(special_tokens or {})
         self.whole_pieces = bool(whole_pieces)
@@ -76,7 +75,7 @@ class BPETokenizer:
         special.different(self.special_tokens)
         names: dict[int, str] = {}
         for name, i in self.special_tokens.items():
-            i = _integer(i, f"the id of special token {name!r}", least=0)
+            i = integer(i, f"the id of special token {name!r}", least=0)
             held = self.vocabulary[i] if i < len(self.vocabulary) else None
             if i in names or held not in (None, name, name.encode("utf-8")):
                 raise ValueError(f"special token {name!r} has the id {i}, which is {names.get(i, held)!r}")
@@ -159,7 +158,7 @@ class BPETokenizer:
         names = special.different(special_tokens)
         base = _base_tokens(alphabet, base_tokens, counts)
         num_merges = _num_merges(vocab_size, len(base), len(names))
-        min_frequency = _integer(min_frequency, "min_frequency", least=1)
+        min_frequency = integer(min_frequency, "min_frequency", least=1)
         symbols = cls(base)._symbols
         steps = _engine(engine).learn_merges(
             [symbols(piece) for piece in counts], list(counts.values()), num_merges, len(base), min_frequency
@@ -243,9 +242,7 @@ class BPETokenizer:
 
         Raises TypeError for what is no integer, ValueError out of range.
         """
-        index = _integer(id, "an id")
-        if not 0 <= index < self.vocab_size:
-            raise ValueError(f"id {index} is out of range: ids go from 0 to {self.vocab_size - 1}")
+        index = id_below(id, self.vocab_size)
         if index in self._special_names:
             name = self._special_names[index]
             return name.encode("utf-8") if self.alphabet == "bytes" else name
@@ -296,15 +293,17 @@ class BPETokenizer:
         """Read what `save` wrote. Raises ValueError for any other or damaged file."""
         content = storage.load(path, cls.KIND)
         try:
-            read = bytes.fromhex if content["alphabet"] == "bytes" else str
+            tokens = content["tokens"]
+            if content["alphabet"] == "bytes":
+                tokens = [None if token is None else bytes.fromhex(token) for token in tokens]
             return cls(
-                [None if token is None else read(token) for token in content["tokens"]],
+                tokens,
                 content["merges"],
                 content["split"],
                 content["special_tokens"],
                 content["whole_pieces"],
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
 
     def _content(self) -> dict[str, Any]:
@@ -349,18 +348,18 @@ def count_pieces(
     return counts
 
 
-def _integer(value: Any, name: str, least: int | None = None) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None
-    if least is not None and number < least:
-        raise ValueError(f"{name} must be {least} or more, not {number}")
-    return number
+def _pairs(merges: Iterable[Pair]) -> list[Pair]:
+    pairs: list[Pair] = []
+    for rank, pair in enumerate(merges):
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise TypeError(f"merge {rank} must be a pair of ids, not {pair!r}")
+        left, right = (integer(i, f"an id of merge {rank}") for i in pair)
+        pairs.append((left, right))
+    return pairs
 
 
 def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
-    num_merges = _integer(vocab_size, "vocab_size") - num_base - num_special
+    num_merges = integer(vocab_size, "vocab_size") - num_base - num_special
     if num_merges < 0:
         raise ValueError(
             f"vocab_size {vocab_size:,} is too small: there are {num_base:,} base tokens and {num_special:,} "
@@ -374,7 +373,7 @@ def _base_tokens(alphabet: str, given: Iterable[Token] | None, counts: Mapping[s
     for piece, count in counts.items():
         if not isinstance(piece, str) or not piece:
             raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
-        _integer(count, f"the count of {piece!r}", least=1)
+        integer(count, f"the count of {piece!r}", least=1)
     if not counts:
         raise ValueError("the training text is empty, so there is nothing to learn from")
     if alphabet not in ("bytes", "characters"):
@@ -433,7 +432,7 @@ def _ranks_of(
     for rank, pair in enumerate(merges):
         parts: list[Any] = []
         for i in pair:
-            token = vocabulary[i] if 0 <= _integer(i, f"an id of merge {rank}") < len(vocabulary) else None
+            token = vocabulary[i] if 0 <= i < len(vocabulary) else None
             if token is None:
                 raise ValueError(f"merge {rank} uses the id {i}, which no token has")
             if len(token) > 1 and i not in made:

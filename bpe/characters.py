@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from bpe import storage
-from bpe.text import documents_of, refuse_surrogates
+from bpe.inputs import documents_of, id_below, refuse_surrogates
 
 
 class CharTokenizer:
@@ -29,6 +28,8 @@ class CharTokenizer:
         characters: set[str] = set()
         for document in documents_of(text):
             characters.update(document)
+        if not characters:
+            raise ValueError("the text is empty, so there are no characters to take as tokens")
         self._fill(sorted(characters), unknown)
 
     def _fill(self, characters: list[str], unknown: str | None) -> None:
@@ -77,10 +78,7 @@ class CharTokenizer:
 
     def token(self, id: int) -> str:
         """The token of one id. Raises TypeError for what is no integer, ValueError out of range."""
-        index = operator.index(id)
-        if not 0 <= index < self.vocab_size:
-            raise ValueError(f"id {index} is out of range: ids go from 0 to {self.vocab_size - 1}")
-        return self._strings[index]
+        return self._strings[id_below(id, self.vocab_size)]
 
     @property
     def fingerprint(self) -> str:

@@ -28,7 +28,9 @@ def resolve(pattern: Pattern) -> tuple[str, ...]:
     """
     if pattern is None:
         return ()
-    named = [pattern] if isinstance(pattern, str) else list(pattern)
+    if not isinstance(pattern, Iterable):
+        raise TypeError(f"a pattern must be a str or a list of str, not {type(pattern).__name__}")
+    named = [pattern] if isinstance(pattern, str) else pattern
     expressions: list[str] = []
     for item in named:
         if not isinstance(item, str):

@@ -14,7 +14,13 @@ def wanted() -> bool:
     """True at a terminal and in a notebook, unless CI or BPE_PROGRESS=0 is set in the environment."""
     if os.environ.get("CI") or os.environ.get("BPE_PROGRESS") == "0":
         return False
-    return "ipykernel" in sys.modules or sys.stderr.isatty()
+    return sys.stderr.isatty() or _in_notebook()
+
+
+def _in_notebook() -> bool:
+    """True in a notebook's kernel; IPython is asked only where it runs already."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def watched(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
-from bpe.text import refuse_surrogates
+from bpe.inputs import refuse_surrogates
 
 Names = Iterable[str] | Literal["all"]
 

@@ -1,9 +1,11 @@
-"""What every tokenizer asks of a text."""
+"""What every tokenizer asks of its input, and the errors that say what was given."""
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -35,3 +37,22 @@ def documents_of(text: str | Iterable[str]) -> Iterator[str]:
                 raise
             raise type(error)(f"document {number}: {error}") from None
         yield document
+
+
+def integer(value: Any, name: str, least: int | None = None) -> int:
+    """The value as an int. Raises TypeError, naming it, for what is no integer, ValueError below `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None
+    if least is not None and number < least:
+        raise ValueError(f"{name} must be {least} or more, not {number}")
+    return number
+
+
+def id_below(value: Any, vocab_size: int) -> int:
+    """The value as an id. Raises TypeError for what is no integer, ValueError out of range."""
+    number = integer(value, "an id")
+    if not 0 <= number < vocab_size:
+        raise ValueError(f"id {number} is out of range: ids go from 0 to {vocab_size - 1}")
+    return number

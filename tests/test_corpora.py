@@ -1,0 +1,30 @@
+"""Where the prepared corpora are looked for, and what is said when they are not there."""
+
+import pytest
+
+from bpe import corpora
+
+
+def test_the_folder_is_named_by_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    assert corpora.data_folder() == tmp_path
+
+
+def test_the_folder_does_not_depend_on_the_working_directory(monkeypatch, tmp_path):
+    monkeypatch.delenv("BPE_DATA", raising=False)
+    folder = corpora.data_folder()
+    monkeypatch.chdir(tmp_path)
+    assert corpora.data_folder() == folder
+    assert folder.is_absolute()
+
+
+def test_poems_that_were_not_prepared(monkeypatch, tmp_path):
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"tang_poems\.txt is not there yet.*prepare_poems\.py"):
+        corpora.tang_poems()
+
+
+def test_a_poem_a_line(monkeypatch, tmp_path):
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    (tmp_path / "tang_poems.txt").write_bytes("床前明月光，\n疑是地上霜。\n".encode())
+    assert corpora.tang_poems() == ["床前明月光，", "疑是地上霜。"]

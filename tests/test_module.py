@@ -1,0 +1,50 @@
+"""The module as a whole."""
+
+import subprocess
+import sys
+
+import pytest
+
+import bpe
+from bpe.progress import wanted, watched
+
+
+def test_importing_is_light():
+    heavy = ["numpy", "torch", "numba", "matplotlib", "datasets", "opencc", "pooch", "tqdm", "regex"]
+    code = f"import sys, bpe; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_training_and_encoding_are_light():
+    code = (
+        "import sys, bpe; bpe.BPETokenizer.train('abab', 257).encode('ab'); bpe.CharTokenizer('a');"
+        "print({'numpy', 'torch', 'numba', 'matplotlib', 'datasets'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+def test_public_names_are_there():
+    for name in bpe.__all__:
+        assert getattr(bpe, name).__doc__
+        assert name in dir(bpe)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        bpe.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(("variable", "value"), [("CI", "true"), ("BPE_PROGRESS", "0")])
+def test_no_progress_bar_where_output_is_compared(monkeypatch, variable, value):
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("BPE_PROGRESS", raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert wanted()
+    monkeypatch.setenv(variable, value)
+    assert not wanted()
+
+
+def test_watching_changes_nothing(capsys):
+    seen: list[int] = []
+    assert list(watched(range(3), 3, seen.append)) == seen == [0, 1, 2]
+    assert list(watched(range(3), 3, False)) == [0, 1, 2]
+    assert capsys.readouterr().err == ""
+    assert list(watched(range(3), 3, True)) == [0, 1, 2]
+    assert "0/3" in capsys.readouterr().err
