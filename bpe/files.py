@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -12,15 +13,18 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     The bytes go to a temporary file in the same folder, which then takes the name of `path` in one
     step. Whatever interrupts the writing, Ctrl-C too, the temporary file is removed and an earlier
-    file at `path` is untouched. The folder must be there.
+    file at `path` is untouched. The folder must be there. Where `path` is a symbolic link, what it
+    points to is written.
 
-    Raises OSError, with `path` as its filename, when the folder is missing, can't be written, or is full.
+    Raises OSError, with `path` as its filename, when the folder is missing, can't be written, or is full,
+    and when `path` is there but no file: a device would be replaced by one.
     """
     try:
-        _write_and_rename(path, data)
-    except OSError as error:  # names the temporary file or none, and means nothing to the reader
-        error.filename, error.filename2 = str(path), None
-        raise
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "Is not a regular file")
+        _write_and_rename(path.resolve(), data)
+    except OSError as error:  # it names the temporary file, or none
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _write_and_rename(path: Path, data: bytes) -> None:
