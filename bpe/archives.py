@@ -46,7 +46,8 @@ def archived_files(archive: Path, names: Collection[str], largest: int) -> Itera
     """Path and content of every file in a .zip or .tar.gz archive whose name, without folders, is wanted.
 
     Nothing is written to disk. All members are looked at, wanted or not, and one that no honest archive
-    has ends it: use what was yielded only when the end was reached.
+    has ends it: use what was yielded only when the end was reached. Damage inside a file is not always
+    noticed, so check the content too.
 
     largest: the most bytes that a wanted file may have.
     Raises ArchiveError, and OSError when the archive can't be read.
@@ -107,12 +108,13 @@ def _zip_members(archive: Path) -> Iterator[_Member]:
         for info in zipped.infolist():
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArchiveError(f"{archive}: {info.filename!r} is neither stored nor deflated")
+            is_folder = info.filename.endswith("/")  # info.is_dir fails on an empty name before Python 3.12
             kind = stat.S_IFMT(info.external_attr >> 16)  # 0 where the archiver doesn't come from Unix
             yield _Member(
                 path=info.filename,
                 size=info.file_size,
-                is_file=not info.is_dir() and kind in (0, stat.S_IFREG),
-                is_folder=info.is_dir(),
+                is_file=not is_folder and kind in (0, stat.S_IFREG),
+                is_folder=is_folder,
                 read=partial(zipped.read, info),
             )
 
