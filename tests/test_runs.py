@@ -1,5 +1,7 @@
 """Cutting where no merge can reach."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,8 +23,8 @@ def test_each_run_is_encoded_by_itself(training_text, alphabet, text):
 def test_nothing_is_lost_and_every_cut_is_no_joint(text, joints):
     cut = list(runs.cut(text, joints))
     assert "".join(cut) == text
-    assert all((left[-1], right[0]) not in joints for left, right in zip(cut, cut[1:], strict=False))
-    assert all(pair in joints for run in cut for pair in zip(run, run[1:], strict=False))
+    assert all((left[-1], right[0]) not in joints for left, right in pairwise(cut))
+    assert all(pair in joints for run in cut for pair in pairwise(run))
 
 
 def test_short_texts():
