@@ -20,10 +20,10 @@ LONGEST_READ = 4_000_000  # bytes in one go
 _DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
-    gzip.BadGzipFile,
     zlib.error,
     struct.error,
     EOFError,
+    OSError,  # gzip's own error is one, and zipfile may seek to a negative position
     RuntimeError,  # an encrypted member
     ValueError,
     OverflowError,
@@ -31,7 +31,7 @@ _DAMAGED = (
 
 
 class ArchiveError(Exception):
-    """An archive that is damaged, or is refused; the message names it, and the member at fault."""
+    """An archive that can't be read, or is refused; the message names it, and the member at fault."""
 
 
 class _Member(NamedTuple):
@@ -50,7 +50,7 @@ def archived_files(archive: Path, names: Collection[str], largest: int) -> Itera
     noticed, so check the content too.
 
     largest: the most bytes that a wanted file may have.
-    Raises ArchiveError, and OSError when the archive can't be read.
+    Raises ArchiveError, also when the archive isn't there.
     """
     try:
         yield from _wanted_files(archive, names, largest)

@@ -277,8 +277,8 @@ def from_path(path: Path) -> None:
     path: a checkout of the repository, the npm package unpacked, the folder of JSON files itself, or a
     .tgz or .zip of one of them.
 
-    Raises SourceError when one of the files is missing or another one, or when the archive is damaged or
-    hostile; OSError when something can't be read or written.
+    Raises SourceError when one of the files is missing or another one, or when the archive can't be read or
+    is hostile; OSError when a file can't be read or written.
     """
     log.info("Source: %s, as asked for.", path)
     _keep_missing(_checked(_in_folder(path) if path.is_dir() else _archived(path), path))

@@ -1,7 +1,6 @@
 """Archives, honest, damaged and hostile: files are read from the first, the others are refused."""
 
 import contextlib
-import io
 import stat
 import tarfile
 import zipfile
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_archives import Members, add_to_tar, tar_of, zip_of
 
 from bpe import archives
 from bpe.archives import ArchiveError, archived_files
@@ -18,28 +18,6 @@ from bpe.archives import ArchiveError, archived_files
 NAME = "poet.tang.0.json"
 CONTENT = b"[]\n"
 LARGEST = 1_000
-
-Members = list[tuple[str, bytes]]
-
-
-def tar_of(path: Path, members: Members) -> Path:
-    with tarfile.open(path, "w:gz") as tar:
-        for name, content in members:
-            add_to_tar(tar, tarfile.TarInfo(name), content)
-    return path
-
-
-def add_to_tar(tar: tarfile.TarFile, info: tarfile.TarInfo, content: bytes = b"") -> None:
-    info.size = len(content)
-    tar.addfile(info, io.BytesIO(content))
-
-
-def zip_of(path: Path, members: Members) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for name, content in members:
-            zipped.writestr(zipfile.ZipInfo(name), content)
-    return path
-
 
 both_kinds = pytest.mark.parametrize("archive_of", [tar_of, zip_of])
 ArchiveOf = Callable[[Path, Members], Path]

@@ -1,0 +1,70 @@
+# Each target sets up what it needs, and may be run again at any time.
+#   make lab ARGS="--no-browser --port 8899"    hands arguments on to JupyterLab
+#   make lab PYTHON=python3.12                  takes another Python for .venv
+#   make data POEMS_SOURCE=PATH                 takes the poems from a folder or an archive
+
+PYTHON ?= python3
+POEMS_SOURCE ?= auto
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/installed
+
+# A .venv that lost its Python, or was moved along with the checkout, no longer counts as installed.
+ifneq ($(shell test -x $(RUN) && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
+$(shell rm -f $(INSTALLED))
+endif
+
+export PYTHONUTF8 = 1
+
+.PHONY: help lab data poems test test-full check notebooks reset
+
+help:
+	@echo 'make lab              open the course in JupyterLab'
+	@echo 'make reset NB=05      begin a chapter anew; your copy is kept beside it'
+	@echo 'make data             prepare the Tang poems'
+	@echo 'make test             all checks: lint, types, tests, every notebook run and compared'
+	@echo 'make test-full        the same with the long tests'
+	@echo 'make notebooks        run all notebooks and store their outputs (NB=05 for one)'
+
+# The stamp is written only after pip succeeded: without it, .venv is made from scratch.
+$(INSTALLED): pyproject.toml .ci/constraints.txt
+	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); \
+	case "$$version" in \
+	3.11|3.12|3.13|3.14) ;; \
+	"") echo '$(PYTHON) does not run. Install Python 3.11 to 3.14, or name one: make lab PYTHON=python3.12'; exit 1;; \
+	*) echo "$(PYTHON) is Python $$version; the course needs 3.11 to 3.14. Name one: make lab PYTHON=python3.12"; exit 1;; \
+	esac
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	{ echo '$(PYTHON) has no venv module. On Debian and Ubuntu: apt install python3-venv'; exit 1; }
+	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
+	@rm -f $@
+	$(RUN) -m pip install --disable-pip-version-check -c .ci/constraints.txt -e ".[course,test]"
+	@pwd -P > $@
+
+data: $(INSTALLED)
+	$(RUN) prepare_poems.py --source "$(POEMS_SOURCE)"
+
+# Without the poems, all that does not need them still works; prepare_poems.py says what went wrong.
+poems: $(INSTALLED)
+	@$(RUN) prepare_poems.py --source "$(POEMS_SOURCE)" || true
+
+lab: poems
+	$(RUN) notebooks/lab.py $(ARGS)
+
+reset: $(INSTALLED)
+	@$(RUN) notebooks/lab.py --reset "$(NB)"
+
+check: poems
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+test: check
+	$(RUN) -m pytest $(ARGS)
+
+test-full: check
+	$(RUN) -m pytest -m "" --hypothesis-profile full $(ARGS)
+
+notebooks: poems
+	$(RUN) notebooks/store.py $(NB)
