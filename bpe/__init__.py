@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bpe.bytepair import BPETokenizer, count_pieces
     from bpe.characters import CharTokenizer
+    from bpe.loading import load_tokenizer
     from bpe.pairs import MergeStep, count_pairs, merge_pair
 
 __version__ = "0.1.0"
 
-__all__ = ["BPETokenizer", "CharTokenizer", "MergeStep", "count_pairs", "count_pieces", "merge_pair"]
+__all__ = [
+    "BPETokenizer",
+    "CharTokenizer",
+    "MergeStep",
+    "count_pairs",
+    "count_pieces",
+    "load_tokenizer",
+    "merge_pair",
+]
 
 _HOME = {
     "BPETokenizer": "bpe.bytepair",
@@ -24,6 +33,7 @@ _HOME = {
     "MergeStep": "bpe.pairs",
     "count_pairs": "bpe.pairs",
     "count_pieces": "bpe.bytepair",
+    "load_tokenizer": "bpe.loading",
     "merge_pair": "bpe.pairs",
 }
 _SUBMODULES = {"characters", "bytepair", "checks", "corpora", "pairs", "poems", "presplit", "show"}

@@ -7,6 +7,7 @@ text into integers and back, over bytes or over characters.
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -284,13 +285,6 @@ class BPETokenizer:
             return name.encode("utf-8") if self.alphabet == "bytes" else name
         return self.vocabulary[index] if index < len(self.vocabulary) else None
 
-    def _decoded(self, ids: Iterable[int]) -> Iterator[Token]:
-        for position, i in enumerate(ids):
-            token = self.token(i)
-            if token is None:
-                raise ValueError(f"id {i} at position {position} is not in use: no token has it")
-            yield token
-
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """The text of the ids.
 
@@ -304,9 +298,23 @@ class BPETokenizer:
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of the ids, in UTF-8 for an alphabet of characters. Raises as `decode` does."""
-        return b"".join(
-            token if isinstance(token, bytes) else token.encode("utf-8") for token in self._decoded(ids)
-        )
+        joined = io.BytesIO()  # b"".join would keep a record of 80 bytes for each token
+        joined.writelines(self._decoded(ids))
+        return joined.getvalue()
+
+    def _decoded(self, ids: Iterable[int]) -> Iterator[bytes]:
+        table = self._bytes_by_id
+        for position, i in enumerate(ids):
+            token = table[id_below(i, len(table))]
+            if token is None:
+                raise ValueError(f"id {i} at position {position} is not in use: no token has it")
+            yield token
+
+    @cached_property
+    def _bytes_by_id(self) -> list[bytes | None]:
+        # One object for each token, however often it occurs: a long text then takes little memory.
+        tokens = map(self.token, range(self.vocab_size))
+        return [token.encode("utf-8") if isinstance(token, str) else token for token in tokens]
 
     # -- what it is ----------------------------------------------------------------------------------
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bpe import textfiles
+
 TANG_POEMS = "tang_poems.txt"
+WIKITEXT2 = "wikitext2"
+WIKITEXT2_SPLITS = ("train", "valid", "test")
 
 
 def data_folder() -> Path:
@@ -37,3 +41,22 @@ def tang_poems() -> list[str]:
             f"{path} is not there yet. Make it with `python prepare_poems.py` in the course's folder."
         ) from None
     return text.splitlines()
+
+
+def wikitext2_path(split: str) -> Path:
+    """Where a split of WikiText-2 lies once it is prepared. Raises ValueError for an unknown split."""
+    if split not in WIKITEXT2_SPLITS:
+        raise ValueError(f"unknown split {split!r}: choose from {', '.join(map(repr, WIKITEXT2_SPLITS))}")
+    return data_folder() / WIKITEXT2 / f"{split}.txt"
+
+
+def wikitext2(split: str) -> str:
+    """The cleaned text of a split of WikiText-2: "train", "valid" or "test".
+
+    Raises FileNotFoundError, naming the command to run, when it has not been prepared.
+    """
+    path = wikitext2_path(split)
+    try:
+        return textfiles.read(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} is not there yet. Make it with `python -m bpe wikitext2`.") from None

@@ -41,7 +41,21 @@ def load(path: str | Path, kind: str) -> dict[str, Any]:
     Raises FileNotFoundError where there is no file, and ValueError, saying which, for a file that is not
     ours, of a later version, of another kind of tokenizer, or damaged.
     """
-    path = Path(path)
+    file = _read(Path(path))
+    if file.get("kind") != kind:
+        raise ValueError(f"{path} holds a tokenizer of kind {file.get('kind')!r}, not {kind!r}")
+    content = file.get("content")
+    if not isinstance(content, dict) or file.get("fingerprint") != fingerprint(kind, content):
+        raise ValueError(f"{path} is damaged: its content does not have the fingerprint that it states")
+    return content
+
+
+def kind(path: str | Path) -> str:
+    """The kind of tokenizer that a file says it holds. Raises as `load` does."""
+    return str(_read(Path(path)).get("kind"))
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
         file = json.loads(path.read_bytes().decode("utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
@@ -53,9 +67,4 @@ def load(path: str | Path, kind: str) -> dict[str, Any]:
             f"{path} has version {file.get('version')!r} of the format, and this module reads version "
             f"{VERSION}; a newer bpe-course may read it"
         )
-    if file.get("kind") != kind:
-        raise ValueError(f"{path} holds a tokenizer of kind {file.get('kind')!r}, not {kind!r}")
-    content = file.get("content")
-    if not isinstance(content, dict) or file.get("fingerprint") != fingerprint(kind, content):
-        raise ValueError(f"{path} is damaged: its content does not have the fingerprint that it states")
-    return content
+    return file

@@ -1,0 +1,72 @@
+"""The command line: `python -m bpe`, also installed as `bpe`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import click
+
+from bpe import __version__
+from bpe.commands.compare import compare
+from bpe.commands.decode import decode
+from bpe.commands.encode import encode
+from bpe.commands.encode_splits import encode_splits
+from bpe.commands.fingerprint import fingerprint
+from bpe.commands.inspect import inspect
+from bpe.commands.train import train
+from bpe.commands.wikitext2 import wikitext2
+
+CTRL_C = 130  # the exit status that shells give to a command stopped by Ctrl-C
+
+
+class _Commands(click.Group):
+    """A group whose commands may raise what the module raises; people read a message, not a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\nStopped. The same command can be given again.", err=True)
+            ctx.exit(CTRL_C)
+        except BrokenPipeError:
+            raise  # the reader of the output has seen enough; click ends quietly
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise click.ClickException(f"{where}{error.strerror or error}") from error
+        except ImportError as error:
+            raise click.ClickException(f"{error}; python -m pip install {error.name} brings it") from error
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
+
+
+def _use_any_console() -> None:
+    """Let a console that has not all characters print their codes, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    commands=[train, encode, decode, inspect, compare, fingerprint, encode_splits, wikitext2],
+)
+@click.version_option(__version__, message="bpe-course %(version)s")
+def main() -> None:
+    """Train tokenizers by byte pair encoding, use them, and look into them.
+
+    \b
+    Examples:
+      python -m bpe train book.txt --vocab-size 1000 --output tokenizer.json
+      python -m bpe encode tokenizer.json --text "the cat"
+      python -m bpe inspect tokenizer.json --text "the cat"
+
+    Exit status: 0 when all went well, 1 for a failure, 2 for wrong use, 130 for Ctrl-C.
+    """
+    _use_any_console()
+
+
+if __name__ == "__main__":
+    main()

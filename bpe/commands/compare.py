@@ -1,0 +1,50 @@
+"""`compare`: several tokenizers on one text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import click
+
+from bpe.commands.shared import TOKENIZER, encoded, special_tokens_option, texts
+from bpe.loading import load_tokenizer
+
+
+@click.command()
+@click.argument("tokenizers", nargs=-1, required=True, type=TOKENIZER)
+@click.option("--text", help="The text itself.")
+@click.option(
+    "--file", "files", multiple=True, type=click.File("rb"), help="A file with the text. May be repeated."
+)
+@special_tokens_option
+def compare(
+    tokenizers: tuple[Path, ...], text: str | None, files: tuple[IO[bytes], ...], special_tokens: str
+) -> None:
+    """A table of what each tokenizer makes of the same text, or of standard input.
+
+    \b
+    Examples:
+      python -m bpe compare small.json large.json --text "the cat"
+      python -m bpe compare *.json --file book.txt
+    """
+    documents = texts(files, text)
+    characters = sum(map(len, documents))
+    num_bytes = sum(len(document.encode("utf-8")) for document in documents)
+    if not characters:
+        raise ValueError("the text is empty, so there is nothing to compare")
+    click.echo(f"The text: {characters:,} characters, {num_bytes:,} bytes.")
+    click.echo(f"{'vocabulary':>10}{'tokens':>12}{'characters/token':>18}{'bytes/token':>13}  tokenizer")
+    for path in tokenizers:
+        size, tokens = _counted(path, documents, special_tokens)
+        click.echo(f"{size:>10,}{tokens:>12,}{characters / tokens:>18.3f}{num_bytes / tokens:>13.3f}  {path}")
+
+
+def _counted(path: Path, documents: list[str], special_tokens: str) -> tuple[int, int]:
+    """The vocabulary size of a tokenizer and the number of tokens in the documents."""
+    tokenizer = load_tokenizer(path)
+    try:
+        tokens = sum(len(encoded(tokenizer, document, special_tokens)) for document in documents)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return tokenizer.vocab_size, tokens

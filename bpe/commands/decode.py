@@ -1,0 +1,61 @@
+"""`decode`: ids to text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from bpe import idfiles
+from bpe.commands.shared import TOKENIZER, decoded, texts
+from bpe.files import write_atomically
+from bpe.loading import Tokenizer, load_tokenizer
+
+
+@click.command()
+@click.argument("tokenizer", type=TOKENIZER)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--ids", help="The ids themselves, with spaces between them, instead of files.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the text to a file, instead of to standard output.",
+)
+def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Path | None) -> None:
+    """The text of the ids in FILES (.npy, .pt, or numbers as text), of --ids, or of standard input.
+
+    The bytes come out as they are, without a line end of their own.
+
+    \b
+    Examples:
+      python -m bpe decode tokenizer.json --ids "12 7 300"
+      python -m bpe decode tokenizer.json book.npy > book.txt
+    """
+    if ids is not None and files:
+        raise click.UsageError("Give --ids or files, not both.")
+    loaded = load_tokenizer(tokenizer)
+    content = b"".join(decoded(loaded, row) for row in _rows(loaded, files, ids))
+    if output is None:
+        click.echo(content, nl=False)
+    else:
+        write_atomically(output, content)
+
+
+def _rows(tokenizer: Tokenizer, files: tuple[Path, ...], ids: str | None) -> list[list[int]]:
+    if ids is not None:
+        return [idfiles.parsed(ids, "--ids")]
+    if not files:
+        [text] = texts((), None)
+        return [idfiles.parsed(text, "standard input")]
+    for path in files:
+        _refuse_ids_of_another(tokenizer, path)
+    return [idfiles.read(path) for path in files]
+
+
+def _refuse_ids_of_another(tokenizer: Tokenizer, path: Path) -> None:
+    owner = idfiles.owner(path.parent) if path.suffix in idfiles.ARRAY_SUFFIXES else None
+    if owner not in (None, tokenizer.fingerprint):
+        raise ValueError(
+            f"{path} holds ids of another tokenizer: the one beside it has the fingerprint {owner}, "
+            f"and this one {tokenizer.fingerprint}"
+        )

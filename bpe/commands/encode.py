@@ -1,0 +1,52 @@
+"""`encode`: text to ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import click
+
+from bpe import idfiles
+from bpe.commands.shared import TOKENIZER, encoded, special_tokens_option, texts
+from bpe.loading import load_tokenizer
+
+
+def _array_file(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and value.suffix not in idfiles.ARRAY_SUFFIXES:
+        raise click.BadParameter(f"{value} must end in {' or '.join(idfiles.ARRAY_SUFFIXES)}.")
+    return value
+
+
+@click.command()
+@click.argument("tokenizer", type=TOKENIZER)
+@click.argument("files", nargs=-1, type=click.File("rb"))
+@click.option("--text", help="The text itself, instead of files.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_array_file,
+    help="Write the ids of all files, one after the other: .npy in the smallest unsigned type that holds the "
+    "vocabulary, .pt as int64. Without it they are printed, a line for each file.",
+)
+@special_tokens_option
+def encode(
+    tokenizer: Path, files: tuple[IO[bytes], ...], text: str | None, output: Path | None, special_tokens: str
+) -> None:
+    """The ids of the text in FILES, of --text, or of standard input.
+
+    \b
+    Examples:
+      python -m bpe encode tokenizer.json --text "the cat"
+      python -m bpe encode tokenizer.json book.txt --output book.npy
+      cat book.txt | python -m bpe encode tokenizer.json > ids.txt
+    """
+    loaded = load_tokenizer(tokenizer)
+    rows = [encoded(loaded, document, special_tokens) for document in texts(files, text)]
+    if output is None:
+        for row in rows:
+            click.echo(" ".join(map(str, row)))
+        return
+    array = idfiles.as_array([i for row in rows for i in row], loaded.vocab_size)
+    idfiles.write(output, array)
+    click.echo(f"{len(array):,} ids written to {output}", err=True)

@@ -1,0 +1,62 @@
+"""`encode-splits`: one tokenizer over all of WikiText-2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bpe import corpora, idfiles
+from bpe.commands.shared import TOKENIZER, decoded, encoded, special_tokens_option
+from bpe.loading import load_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def _folder_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and (value != Path(value).name or value in ("", "..")):
+        raise click.BadParameter(f"{value!r} is not the name of a folder.")
+    return value
+
+
+@click.command()
+@click.argument("tokenizer", type=TOKENIZER)
+@click.option(
+    "--name", callback=_folder_name, help="The folder's name.  [default: that of the tokenizer's file]"
+)
+@click.option("--format", "suffix", type=click.Choice(["npy", "pt"]), default="npy", show_default=True)
+@click.option("--force", is_flag=True, help="Delete ids of another tokenizer that are in the folder.")
+@special_tokens_option
+def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, special_tokens: str) -> None:
+    """Write the ids of WikiText-2's train, valid and test to encoded/NAME/ in the data folder.
+
+    Those of a tokenizer of single characters go to encoded/characters/NAME/. The tokenizer is saved
+    beside its ids, and with it its fingerprint.
+
+    \b
+    Example:
+      python -m bpe encode-splits wikitext2.json
+    """
+    loaded = load_tokenizer(tokenizer)
+    texts = {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
+    folder = idfiles.folder(loaded, name or tokenizer.stem)
+    idfiles.claim(folder, loaded, force)
+    click.echo(f"{folder}, fingerprint {loaded.fingerprint}")
+    for split, text in texts.items():
+        click.echo(f"Encoding {split}: {len(text):,} characters.", err=True)
+        ids = encoded(loaded, text, special_tokens)
+        if decoded(loaded, ids) != text.encode("utf-8"):
+            raise ValueError(f"the ids of {split} do not give its text back, so they are not written")
+        path = folder / f"{split}.{suffix}"
+        idfiles.write(path, array := idfiles.as_array(ids, loaded.vocab_size))
+        click.echo(_row(path.name, array, text))
+
+
+def _row(name: str, ids: NDArray[Any], text: str) -> str:
+    num_bytes = len(text.encode("utf-8"))
+    return (
+        f"{name:<9}  shape {ids.shape}, {ids.dtype}, ids {ids.min()} to {ids.max()}, "
+        f"{len(text) / len(ids):.3f} characters and {num_bytes / len(ids):.3f} bytes a token"
+    )

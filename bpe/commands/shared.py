@@ -1,0 +1,68 @@
+"""What several commands share: where the text comes from, and what its special tokens are taken for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import click
+
+from bpe import show, special, textfiles
+from bpe.characters import CharTokenizer
+from bpe.loading import Tokenizer
+
+TOKENIZER = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+special_tokens_option = click.option(
+    "--special-tokens",
+    type=click.Choice(["refuse", "take", "text"]),
+    default="refuse",
+    show_default=True,
+    help="When the text contains a special token: refuse it, take it as that token, or as ordinary text.",
+)
+
+
+def texts(files: Sequence[IO[bytes]], text: str | None) -> list[str]:
+    """The text given as an option, or that of each file, or standard input when there is neither."""
+    if text is not None and files:
+        raise click.UsageError("Give --text or files, not both.")
+    if text is not None:
+        return [text]
+    return [textfiles.decoded(file.read(), file.name) for file in files or [click.open_file("-", "rb")]]
+
+
+def encoded(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:
+    """The ids of the text; `special_tokens` is the value of the option."""
+    if isinstance(tokenizer, CharTokenizer):
+        return tokenizer.encode(text)
+    found = special.expression(tokenizer.special_tokens).search(text)
+    if special_tokens == "refuse" and found:
+        raise ValueError(
+            f"the text contains the special token {found.group()!r} at position {found.start():,}: give "
+            f"--special-tokens take, or --special-tokens text for ordinary text"
+        )
+    return tokenizer.encode(
+        text, allowed_special="all" if special_tokens == "take" else (), disallowed_special=()
+    )
+
+
+def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> bytes:
+    """The text of the ids in UTF-8, or the very bytes where they are no text."""
+    if isinstance(tokenizer, CharTokenizer):
+        return tokenizer.decode(ids).encode("utf-8")
+    return tokenizer.decode_bytes(ids)
+
+
+def print_longest_tokens(tokenizer: Tokenizer, number: int = 10) -> None:
+    """Print the longest tokens with their ids; of equally long ones, the earlier."""
+    if isinstance(tokenizer, CharTokenizer):
+        return
+    unit = "bytes" if tokenizer.alphabet == "bytes" else "characters"
+    by_length = sorted(
+        ((i, token) for i, token in enumerate(tokenizer.vocabulary) if token is not None),
+        key=lambda entry: -len(entry[1]),
+    )
+    click.echo(f"The longest tokens, in {unit}:")
+    for i, token in by_length[:number]:
+        click.echo(f"{len(token):>5}  id {i:<7} {show.readable(token)}")

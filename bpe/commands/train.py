@@ -1,0 +1,186 @@
+"""`train`: learn a tokenizer from text files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from bpe import presplit, show, special, textfiles
+from bpe.bytepair import BPETokenizer
+from bpe.commands.shared import print_longest_tokens, texts
+from bpe.loading import load_tokenizer
+from bpe.pairs import MergeStep
+
+
+class _MergeLog:
+    """Prints the first 20 merges and then every hundredth.
+
+    base: the tokens that training starts from, by id.
+    """
+
+    def __init__(self, base: Sequence[Any]) -> None:
+        self.tokens = list(base)
+        self.num_base = len(base)
+
+    def __call__(self, step: MergeStep) -> None:
+        left, right = (self.tokens[i] for i in step.pair)
+        self.tokens.append(left + right)
+        number = len(self.tokens) - self.num_base
+        if number <= 20 or number % 100 == 0:
+            click.echo(
+                f"merge {number:>6,}: {step.frequency:>10,} times, {step.tokens_left:>12,} tokens left, "
+                f"vocabulary {len(self.tokens):>6,}: {show.readable(left)} + {show.readable(right)}"
+            )
+
+
+def _pattern(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return presplit.resolve(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _special(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    try:
+        return special.different(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.File("rb"))
+@click.option(
+    "--vocab-size",
+    type=click.IntRange(min=1),
+    required=True,
+    help="How many tokens there are to be: base tokens + merges + special tokens.",
+)
+@click.option(
+    "--alphabet",
+    type=click.Choice(["bytes", "characters"]),
+    default="bytes",
+    show_default=True,
+    help="What the base tokens are: the 256 bytes, or the characters of the text.",
+)
+@click.option(
+    "--characters", type=click.IntRange(min=1), help="Learn from the first so many characters of the files."
+)
+@click.option(
+    "--base-from",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="With --alphabet characters: the characters of this file too are base tokens, or those of all .txt "
+    "files in this folder. No merge is learned from them. May be repeated.",
+)
+@click.option("--min-frequency", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option(
+    "--pattern",
+    multiple=True,
+    callback=_pattern,
+    help=f"How the text is cut before any merge: one of {', '.join(presplit.PATTERNS)}, or a regular "
+    "expression. Several are applied in turn.",
+)
+@click.option(
+    "--special", "special_tokens", multiple=True, callback=_special, help="A special token. May be repeated."
+)
+@click.option(
+    "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write."
+)
+def train(
+    files: tuple[IO[bytes], ...],
+    vocab_size: int,
+    alphabet: str,
+    characters: int | None,
+    base_from: tuple[Path, ...],
+    min_frequency: int,
+    pattern: tuple[str, ...],
+    special_tokens: list[str],
+    output: Path,
+) -> None:
+    """Learn merges from FILES, each a document of its own, and save the tokenizer.
+
+    \b
+    Examples:
+      python -m bpe train book.txt --vocab-size 1000 --output tokenizer.json
+      python -m bpe train *.txt --vocab-size 8000 --pattern gpt4 --special "<|endoftext|>" \\
+        --output tokenizer.json
+      python -m bpe train data/wikitext2/train.txt --vocab-size 500 --alphabet characters \\
+        --characters 500000 --base-from data/wikitext2 --output wikitext2.json
+    """
+    if base_from and alphabet == "bytes":
+        raise click.UsageError("--base-from needs --alphabet characters: the bytes are always all 256.")
+    _refuse_repeated(files)
+    _refuse_unwritable(output)
+    documents = list(_first_characters(texts(files, None), characters))
+    base = _base_tokens(alphabet, documents, base_from)
+    click.echo(f"Learning from {sum(map(len, documents)):,} characters, with {len(base):,} base tokens.")
+    tokenizer = BPETokenizer.train(
+        documents,
+        vocab_size,
+        alphabet="bytes" if alphabet == "bytes" else "characters",
+        base_tokens=base if alphabet == "characters" else None,
+        pattern=pattern,
+        special_tokens=special_tokens,
+        min_frequency=min_frequency,
+        progress=_MergeLog(base),
+    )
+    _print_why_it_stopped(tokenizer, vocab_size, min_frequency)
+    _save(tokenizer, output)
+    print_longest_tokens(tokenizer)
+
+
+def _refuse_repeated(files: Sequence[IO[bytes]]) -> None:
+    """A pattern of the shell after --base-from gives it the first name, and FILES all others."""
+    names = [file.name for file in files]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(
+                f"{name} is among FILES twice. (--base-from takes one path; name a folder, or repeat it.)"
+            )
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Raise OSError where no file can be written, rather now than after the training."""
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _first_characters(documents: Sequence[str], limit: int | None) -> Iterator[str]:
+    left = sum(map(len, documents)) if limit is None else limit
+    for document in documents:
+        if left > 0:
+            yield document[:left]
+        left -= len(document)
+
+
+def _base_tokens(alphabet: str, documents: Sequence[str], base_from: Sequence[Path]) -> list[Any]:
+    if alphabet == "bytes":
+        return [bytes([value]) for value in range(256)]
+    paths = [
+        path for given in base_from for path in (sorted(given.glob("*.txt")) if given.is_dir() else [given])
+    ]
+    return sorted(set().union(*documents, *map(textfiles.read, paths)))
+
+
+def _print_why_it_stopped(tokenizer: BPETokenizer, vocab_size: int, min_frequency: int) -> None:
+    learned = f"{len(tokenizer.merges):,} merges"
+    if tokenizer.vocab_size == vocab_size:
+        click.echo(f"Stopped after {learned}: the vocabulary has the {vocab_size:,} tokens asked for.")
+    else:
+        click.echo(
+            f"Stopped after {learned}, at {tokenizer.vocab_size:,} of the {vocab_size:,} tokens asked for: "
+            f"no pair is left that occurs {min_frequency:,} times."
+        )
+
+
+def _save(tokenizer: BPETokenizer, path: Path) -> None:
+    tokenizer.save(path)
+    if load_tokenizer(path).fingerprint != tokenizer.fingerprint:
+        raise ValueError(f"{path} was read back with another fingerprint than {tokenizer.fingerprint}")
+    click.echo(f"Saved to {path}, and read back with the same fingerprint:\n{tokenizer.fingerprint}")

@@ -1,0 +1,69 @@
+"""`wikitext2`: prepare WikiText-2, or report what is in it."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+from bpe import corpora, wikitext, wikitext_sources
+from bpe.sources import SourceError
+
+
+class _ToStderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(self.format(record), err=True)
+
+
+@click.command()
+@click.option(
+    "--source",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder with the files of the three splits (.txt, .tokens or .parquet), instead of the hub.",
+)
+@click.option("--force", is_flag=True, help="Make the files anew although they are there.")
+def wikitext2(source: Path | None, force: bool) -> None:
+    """Make wikitext2/{train,valid,test}.txt in the data folder: WikiText-2, cleaned.
+
+    The text comes from the Hugging Face hub, through the package datasets. Then, and when the files were
+    there already, print what is in them. The data folder is data/ of the course, or what the environment
+    variable BPE_DATA names.
+
+    \b
+    Examples:
+      python -m bpe wikitext2
+      python -m bpe wikitext2 --source downloads/wikitext-2
+    """
+    if wikitext.prepared() and not force:
+        click.echo(
+            "The files are there already, so they are only reported; --force makes them anew.", err=True
+        )
+    else:
+        wikitext.write(_raw(source))
+    _report()
+
+
+def _raw(source: Path | None) -> dict[str, str]:
+    wikitext_sources.log.setLevel(logging.INFO)
+    wikitext_sources.log.handlers = [_ToStderr()]
+    try:
+        return wikitext_sources.from_folder(source) if source else wikitext_sources.from_hub()
+    except SourceError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _report() -> None:
+    texts = {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
+    figures = {split: wikitext.figures(text) for split, text in texts.items()}
+    click.echo(f"{'split':<7}{'characters':>12}{'different':>11}{'lines':>9}{'titles':>8}  file")
+    for split, (characters, different, lines, titles) in figures.items():
+        path = corpora.wikitext2_path(split)
+        click.echo(f"{split:<7}{characters:>12,}{different:>11,}{lines:>9,}{titles:>8,}  {path}")
+    click.echo(f"Different characters in all: {len(set().union(*texts.values())):,}")
+    if figures == wikitext.EXPECTED:
+        articles = ", ".join(f"{number} in {split}" for split, number in wikitext.ARTICLES.items())
+        click.echo(f"As expected. Articles: {articles}; the other lines like titles stand in lists.")
+    else:
+        click.echo("Warning: this is not the text from which the figures in the course come.")
+    click.echo(f"Licence: {wikitext.LICENCE}\nCite: {wikitext.CITATION}")
