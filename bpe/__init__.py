@@ -26,7 +26,7 @@ _HOME = {
     "count_pieces": "bpe.bytepair",
     "merge_pair": "bpe.pairs",
 }
-_SUBMODULES = {"characters", "bytepair", "checks", "corpora", "pairs", "poems", "presplit", "show"}
+_SUBMODULES = {"characters", "bytepair", "checks", "corpora", "forest", "pairs", "poems", "presplit", "show"}
 
 
 def __getattr__(name: str) -> Any:
