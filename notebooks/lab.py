@@ -44,9 +44,7 @@ def reset(number: str) -> str:
     found = chapters(number) if number else []
     if len(found) != 1:
         names = ", ".join(path.stem for path in chapters())
-        sys.exit(
-            f"Which chapter? {number!r} is the beginning of {len(found)} of {names}."
-        )
+        sys.exit(f"Which chapter? {number!r} fits {len(found)} of these: {names}")
     copy = WORK / found[0].name
     WORK.mkdir(exist_ok=True)
     told = f"; what you had is now work/{keep(copy).name}" if copy.exists() else ""

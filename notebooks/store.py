@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+from bpe.files import write_atomically
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
@@ -56,24 +57,13 @@ def strip(notebook: NotebookNode) -> None:
             output.get("data", {}).pop(WIDGET, None)
 
 
-def write(notebook: NotebookNode, path: Path) -> None:
-    """Writes through a temporary file: an interruption leaves the old notebook."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    text = nbformat.writes(notebook) + "\n"
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def store(path: Path) -> str:
     """Runs one notebook and stores it; returns what went wrong, or ""."""
     notebook = nbformat.read(path, as_version=4)
     problem = run(notebook, path.parent)
     if not problem:
         strip(notebook)
-        write(notebook, path)
+        write_atomically(path, f"{nbformat.writes(notebook)}\n".encode())
     return problem
 
 
