@@ -7,7 +7,7 @@ text into integers and back, over bytes or over characters.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -248,12 +248,22 @@ class BPETokenizer:
             return name.encode("utf-8") if self.alphabet == "bytes" else name
         return self.vocabulary[index] if index < len(self.vocabulary) else None
 
-    def _decoded(self, ids: Iterable[int]) -> Iterator[Token]:
+    @cached_property
+    def _table(self) -> list[Any]:
+        return [self.token(i) for i in range(self.vocab_size)]
+
+    def _decoded(self, ids: Iterable[int]) -> list[Any]:
+        ids = list(ids)
+        try:
+            tokens = [self._table[i] for i in ids]
+            if None not in tokens and min(ids, default=0) >= 0:
+                return tokens
+        except (IndexError, TypeError):
+            pass
         for position, i in enumerate(ids):
-            token = self.token(i)
-            if token is None:
+            if self.token(i) is None:
                 raise ValueError(f"id {i} at position {position} is not in use: no token has it")
-            yield token
+        raise AssertionError("an id that cannot be looked up is out of range, no integer, or not in use")
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
         """The text of the ids.
@@ -268,9 +278,8 @@ class BPETokenizer:
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of the ids, in UTF-8 for an alphabet of characters. Raises as `decode` does."""
-        return b"".join(
-            token if isinstance(token, bytes) else token.encode("utf-8") for token in self._decoded(ids)
-        )
+        tokens = self._decoded(ids)
+        return b"".join(tokens) if self.alphabet == "bytes" else "".join(tokens).encode("utf-8")
 
     # -- what it is ----------------------------------------------------------------------------------
 
