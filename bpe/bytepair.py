@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bpe import presplit, special, storage
+from bpe import presplit, runs, special, storage
 from bpe.inputs import documents_of, id_below, integer, refuse_surrogates
 from bpe.pairs import MergeStep
 from bpe.progress import watched
@@ -25,6 +25,9 @@ Token = bytes | str
 Pair = tuple[int, int]
 Alphabet = Literal["bytes", "characters"]
 Progress = bool | Callable[[MergeStep], object] | None
+
+# What a tokenizer remembers of encoding: at most so many runs of symbols, each at most so long.
+CACHED_RUNS, CACHED_LENGTH = 100_000, 64
 
 ENGINES = {"auto": "incremental", "naive": "naive", "incremental": "incremental"}
 
@@ -68,7 +71,8 @@ class BPETokenizer:
         self._ids = _ids_of(self.vocabulary)
         self._ranks = _ranks_of(self.merges, self.vocabulary, self._ids)
         # The first item of a bytes token is an int, of a str a str: what iterating over a piece gives.
-        self._symbol_ids = {token[0]: i for token, i in self._ids.items() if len(token) == 1}
+        self._symbol_ids: dict[Any, int] = {token[0]: i for token, i in self._ids.items() if len(token) == 1}
+        self._cache: dict[Token, list[int]] = {}
 
     def _placed_special_tokens(self) -> dict[int, str]:
         """id -> special token, after checks; `vocabulary` then holds ordinary tokens only."""
@@ -159,9 +163,14 @@ class BPETokenizer:
         base = _base_tokens(alphabet, base_tokens, counts)
         num_merges = _num_merges(vocab_size, len(base), len(names))
         min_frequency = integer(min_frequency, "min_frequency", least=1)
-        symbols = cls(base)._symbols
+        base_ids: dict[Any, int] = {token[0]: i for i, token in enumerate(base)}
+        as_symbols = str.encode if alphabet == "bytes" else str
         steps = _engine(engine).learn_merges(
-            [symbols(piece) for piece in counts], list(counts.values()), num_merges, len(base), min_frequency
+            [[base_ids[symbol] for symbol in as_symbols(piece)] for piece in counts],
+            list(counts.values()),
+            num_merges,
+            len(base),
+            min_frequency,
         )
         tokens: list[Any] = list(base)
         merges: list[Pair] = []
@@ -170,6 +179,14 @@ class BPETokenizer:
             merges.append(step.pair)
             tokens.append(tokens[left] + tokens[right])
         return cls(tokens, merges, pattern, {name: len(tokens) + k for k, name in enumerate(names)})
+
+    def with_special_tokens(self, names: Iterable[str]) -> BPETokenizer:
+        """The same tokenizer with more special tokens, whose ids follow the largest one in use."""
+        added = special.different([*self.special_tokens, *names])[len(self.special_tokens) :]
+        ids = {name: self.vocab_size + k for k, name in enumerate(added)}
+        return BPETokenizer(
+            self.vocabulary, self.merges, self.split, self.special_tokens | ids, self.whole_pieces
+        )
 
     # -- encoding ------------------------------------------------------------------------------------
 
@@ -196,14 +213,45 @@ class BPETokenizer:
         start = 0
         for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
             for piece in [part] if is_special else presplit.pieces(part, self.split):
+                token = self._as_token(piece)
                 if is_special:
                     ids.append(self.special_tokens[piece])
-                elif self.whole_pieces and (whole := self._ids.get(self._as_token(piece))) is not None:
-                    ids.append(whole)
+                elif self.whole_pieces and token in self._ids:
+                    ids.append(self._ids[token])
                 else:
-                    ids += apply_merges(self._symbols(piece, start), self._ranks)
+                    try:
+                        ids += self._merged(token, apply_merges, cached=engine != "naive")
+                    except KeyError as error:
+                        raise self._unknown(error.args[0], piece, start) from None
                 start += len(piece)
         return ids
+
+    def _merged(self, piece: Any, apply_merges: Callable[..., list[int]], cached: bool) -> list[int]:
+        """The ids of a piece. Raises KeyError for a symbol outside the alphabet."""
+        if not cached:
+            return apply_merges([self._symbol_ids[symbol] for symbol in piece], self._ranks)
+        ids: list[int] = []
+        for run in runs.cut(piece, self._joints):
+            merged = self._cache.get(run)
+            if merged is None:
+                merged = apply_merges([self._symbol_ids[symbol] for symbol in run], self._ranks)
+                if len(run) <= CACHED_LENGTH and len(self._cache) < CACHED_RUNS:
+                    self._cache[run] = merged
+            ids += merged
+        return ids
+
+    def _unknown(self, symbol: int | str, piece: str, start: int) -> ValueError:
+        """The error for a symbol outside the alphabet; `start` is where the piece begins in the text."""
+        if isinstance(symbol, str):
+            position = piece.index(symbol)
+            name = f"character {symbol!r} (U+{ord(symbol):04X})"
+        else:
+            encoded = piece.encode("utf-8")
+            position = len(encoded[: encoded.index(symbol)].decode("utf-8", "ignore"))
+            name = f"byte 0x{symbol:02x} of {piece[position]!r}"
+        return ValueError(
+            f"{name} at position {start + position} is not among the {len(self._symbol_ids):,} base tokens"
+        )
 
     def encode_array(self, text: str, **options: Any) -> NDArray[numpy.int32]:
         """The ids of the text as a numpy array of int32, of shape (number of tokens,)."""
@@ -215,25 +263,13 @@ class BPETokenizer:
         """The tokens of the text; the options are those of `encode`."""
         return [self.token(i) for i in self.encode(text, **options)]
 
-    def _as_token(self, piece: str) -> Token:
+    def _as_token(self, piece: str) -> Any:
         return piece.encode("utf-8") if self.alphabet == "bytes" else piece
 
-    def _symbols(self, piece: str, start: int = 0) -> list[int]:
-        """The ids of a piece's bytes or characters; `start` is where it begins in the whole text."""
-        symbols = self._as_token(piece)
-        try:
-            return [self._symbol_ids[symbol] for symbol in symbols]
-        except KeyError as error:
-            [unknown] = error.args
-        if isinstance(symbols, bytes):
-            position = len(symbols[: symbols.index(unknown)].decode("utf-8", "ignore"))
-            name = f"byte 0x{unknown:02x} of {piece[position]!r}"
-        else:
-            position = symbols.index(unknown)
-            name = f"character {unknown!r} (U+{ord(unknown):04X})"
-        raise ValueError(
-            f"{name} at position {start + position} is not among the {len(self._symbol_ids):,} base tokens"
-        )
+    @cached_property
+    def _joints(self) -> set[tuple[object, object]]:
+        parts: Any = [(self.vocabulary[left], self.vocabulary[right]) for left, right in self.merges]
+        return runs.joints(parts)
 
     # -- decoding ------------------------------------------------------------------------------------
 

@@ -10,12 +10,56 @@ from collections.abc import Iterable, Iterator
 
 import regex
 
+# Contractions, letters, digits, other signs, each with one space before; then white space. As published
+# with GPT-2; tiktoken's spelling of it cuts in the same places.
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+# cl100k_base as tiktoken 0.14 has it: `\s++$` and the possessive quantifiers are later additions.
+GPT4 = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+
+# o200k_base: a word's capitals may stand at its front only, and a contraction belongs to its word.
+GPT4O = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+# The models/llama3 tokenizer of Meta's llama-models; GPT-4's of 2023 but for a run of line ends in one piece.
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+# Qwen up to version 3: Llama 3's, with each digit alone.
+QWEN = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
+
+# DeepSeek-V3's tokenizer.json: digits, then Chinese and Japanese, then the rest, one after the other.
+DEEPSEEK = (
+    r"\p{N}{1,3}",
+    r"[一-龥぀-ゟ゠-ヿ]+",
+    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+)
+
 # A poem's lines, its punctuation and its line ends apart.
 VERSE = r"[，。！？；：、]|\n"
+
 # Words at white space; the white space between them is a piece too.
 WORDS = r"\S+"
 
-PATTERNS: dict[str, tuple[str, ...]] = {"verse": (VERSE,), "words": (WORDS,)}
+PATTERNS: dict[str, tuple[str, ...]] = {
+    "gpt2": (GPT2,),
+    "gpt4": (GPT4,),
+    "gpt4o": (GPT4O,),
+    "llama3": (LLAMA3,),
+    "qwen": (QWEN,),
+    "deepseek": DEEPSEEK,
+    "verse": (VERSE,),
+    "words": (WORDS,),
+}
 
 Pattern = str | Iterable[str] | None
 

@@ -258,6 +258,17 @@ def test_unknown_names_of_special_tokens_are_refused(tokenizer):
         tokenizer.encode("a", allowed_special="<|end|>")
 
 
+def test_special_tokens_added_later(tokenizer):
+    more = tokenizer.with_special_tokens(["<a b>", "(.*)"])
+    assert more.special_tokens["<a b>"] == tokenizer.vocab_size
+    assert more.vocab_size == tokenizer.vocab_size + 2
+    assert more.tokens("(.*)<a b>", allowed_special="all") == [b"(.*)", b"<a b>"]
+    assert more.fingerprint != tokenizer.fingerprint
+    assert more.encode("low") == tokenizer.encode("low")
+    with pytest.raises(ValueError, match="given twice"):
+        tokenizer.with_special_tokens(["<|end|>"])
+
+
 @given(st.lists(st.sampled_from(["a", "b", "<|end|>", "<|end|>ing", "<|en"]), max_size=8).map("".join))
 def test_allowed_or_not_the_text_comes_back(tokenizer, text):
     for options in ({"allowed_special": "all"}, {"disallowed_special": ()}):

@@ -53,3 +53,38 @@ def test_names_are_resolved():
 
 def test_expressions_have_the_syntax_of_regex():
     assert regex.compile(presplit.resolve(r"\p{Han}")[0]).fullmatch("月")
+
+
+NAMES = ["gpt2", "gpt4", "gpt4o", "llama3", "qwen", "deepseek"]
+
+
+@pytest.mark.parametrize("name", list(presplit.PATTERNS))
+@given(st.text(st.sampled_from("aZ'sſK 1٣½月か，。!/\t\n\r\u00a0\u3000\u0301\U0001f469\u200d"), max_size=40))
+def test_named_splits_lose_nothing(name, text):
+    assert "".join(presplit.pieces(text, presplit.resolve(name))) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "pieces"),
+    [
+        ("gpt2", ["I", "'ll", " pay", " 12345", ",", " it", "'", "S", " fine", "!", "\n\n "]),
+        ("gpt4", ["I", "'ll", " pay", " ", "123", "45", ",", " it", "'S", " fine", "!\n\n", " "]),
+        ("gpt4o", ["I'll", " pay", " ", "123", "45", ",", " it'S", " fine", "!\n\n", " "]),
+        ("llama3", ["I", "'ll", " pay", " ", "123", "45", ",", " it", "'S", " fine", "!\n\n", " "]),
+        ("qwen", ["I", "'ll", " pay", " ", *"12345", ",", " it", "'S", " fine", "!\n\n", " "]),
+        ("deepseek", ["I", "'ll", " pay", " ", "123", "45", ",", " it", "'S", " fine", "!\n\n", " "]),
+    ],
+)
+def test_the_same_sentence_under_each(name, pieces):
+    assert presplit.pieces("I'll pay 12345, it'S fine!\n\n ", presplit.resolve(name)) == pieces
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_whole_line_of_verse_is_one_piece(name):
+    assert presplit.pieces("床前明月光", presplit.resolve(name)) == ["床前明月光"]
+
+
+@given(st.text(st.sampled_from("aZ'sſK 1٣½月，!/\t\n\r\u00a0\u3000"), max_size=30))
+def test_two_spellings_of_gpt2_s_split_cut_in_the_same_places(text):
+    tiktoken_s = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
+    assert presplit.pieces(text, [tiktoken_s]) == presplit.pieces(text, [presplit.GPT2])
