@@ -32,6 +32,14 @@ def test_every_chapter_has_solutions_and_every_solution_a_chapter() -> None:
     assert notebook_rules.unpaired(NOTEBOOKS) == []
 
 
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=lambda path: path.name)
+def test_the_map_in_the_readme_shows_each_chapter_and_its_minutes(path: Path) -> None:
+    minutes = nbformat.read(path, as_version=4).metadata.course.minutes
+    lines = (TESTS.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    (line,) = [line for line in lines if f"(notebooks/{path.name})" in line]
+    assert line.endswith(f"| {minutes} |")
+
+
 def printing(source: str, text: str, count: int | None) -> NotebookNode:
     """A code cell with its stored output on stdout."""
     return new_code_cell(source, execution_count=count, outputs=[new_output("stream", text=text)])
