@@ -28,7 +28,7 @@ PURPOSES = {
     "opencc": "preparing the poems",
     "pooch": "downloads",
     "datasets": "WikiText-2: chapter 6",
-    "ipywidgets": "sliders and progress bars in notebooks",
+    "ipywidgets": "progress bars in notebooks",
     "torch": "the Mini-GPT: chapter 7",
 }
 
