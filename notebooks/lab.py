@@ -21,8 +21,14 @@ CHECKOUT = CHAPTERS.parent
 WORK = CHECKOUT / "work"
 FIRST = "work/00_start_here.ipynb"
 
-# Without this, JupyterLab asks at its first start whether it may fetch news.
-SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+# Without these, JupyterLab asks at its first start whether it may fetch news, and later
+# proposes a version of itself that the course was not tested with.
+SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    }
+}
 
 
 def chapters(number: str = "") -> list[Path]:
@@ -75,6 +81,7 @@ def jupyterlab_arguments(own: list[str]) -> list[str]:
     arguments = [
         f"--ServerApp.root_dir={CHECKOUT}",
         f"--LabApp.default_url=/lab/tree/{FIRST}",
+        "--Application.log_level=WARN",  # the address is still printed
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")  # as in containers; refused otherwise
