@@ -73,7 +73,8 @@ def missing_poems() -> str:
     poems = data_folder() / TANG_POEMS
     if poems.exists():
         return ""
-    return f"{poems} is missing; to get the poems: {sys.executable} prepare_poems.py"
+    how = "make data (without make: python prepare_poems.py)"
+    return f"The poems are missing, {poems}. To get them: {how}"
 
 
 def jupyterlab_arguments(own: list[str]) -> list[str]:

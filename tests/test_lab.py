@@ -55,8 +55,8 @@ def test_reset_wants_one_chapter(number: str) -> None:
 
 
 def test_missing_poems_are_told_with_the_command_that_makes_them(tmp_path: Path) -> None:
-    assert lab.missing_poems().startswith(f"{tmp_path / 'tang_poems.txt'} is missing; to get the poems: ")
-    assert lab.missing_poems().endswith(" prepare_poems.py")
+    assert lab.missing_poems().startswith(f"The poems are missing, {tmp_path / 'tang_poems.txt'}. ")
+    assert "make data" in lab.missing_poems()
     (tmp_path / "tang_poems.txt").touch()
     assert lab.missing_poems() == ""
 
