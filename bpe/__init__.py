@@ -36,7 +36,7 @@ _HOME = {
     "load_tokenizer": "bpe.loading",
     "merge_pair": "bpe.pairs",
 }
-_SUBMODULES = {"characters", "bytepair", "checks", "corpora", "pairs", "poems", "presplit", "show"}
+_SUBMODULES = {"characters", "bytepair", "checks", "corpora", "forest", "pairs", "poems", "presplit", "show"}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from pathlib import Path, PureWindowsPath
 from typing import IO, NamedTuple, cast
 
 MOST_BYTES = 1_000_000_000  # of all members together, unpacked
-MOST_MEMBERS = 100_000
+MOST_MEMBERS = 20_000
 LONGEST_READ = 4_000_000  # bytes in one go
 
 _DAMAGED = (

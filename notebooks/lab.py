@@ -1,10 +1,9 @@
 """Opens the course in JupyterLab, on working copies of the chapters.
 
-    python notebooks/lab.py                 copies the chapters that work/ lacks, and opens chapter 0
-    python notebooks/lab.py --port 8899     the same; what is not an option here goes to JupyterLab
-    python notebooks/lab.py --reset 05      makes the copy of chapter 5 anew, and keeps the old one beside it
-
-Needs nothing but the standard library until JupyterLab itself starts.
+python notebooks/lab.py                opens chapter 0; copies what work/ lacks
+python notebooks/lab.py --port 8899    hands other arguments on to JupyterLab
+python notebooks/lab.py --reset 05     makes the copy of chapter 5 anew, and keeps
+                                       the old one beside it
 """
 
 from __future__ import annotations
@@ -22,62 +21,79 @@ CHECKOUT = CHAPTERS.parent
 WORK = CHECKOUT / "work"
 FIRST = "work/00_start_here.ipynb"
 
-# Without this, JupyterLab asks at its first start whether it may fetch news.
-SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+# Without these, JupyterLab asks at its first start whether it may fetch news, and later
+# proposes a version of itself that the course was not tested with.
+SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    }
+}
+
+
+def chapters(number: str = "") -> list[Path]:
+    """The chapters whose names begin so."""
+    return sorted(CHAPTERS.glob(f"{number}*.ipynb"))
 
 
 def copy_missing() -> list[str]:
     """Copies the chapters that work/ does not hold yet, and returns their names."""
     WORK.mkdir(exist_ok=True)
-    missing = [path for path in sorted(CHAPTERS.glob("*.ipynb")) if not (WORK / path.name).exists()]
+    missing = [path for path in chapters() if not (WORK / path.name).exists()]
     for path in missing:
         shutil.copyfile(path, WORK / path.name)
     return [path.name for path in missing]
 
 
 def reset(number: str) -> str:
-    """Makes one working copy anew, keeps the old one under a free name, and says so."""
-    found = sorted(CHAPTERS.glob(f"{number}*.ipynb")) if number else []
+    """Makes one working copy anew, keeps the old one, and says so."""
+    found = chapters(number) if number else []
     if len(found) != 1:
-        names = ", ".join(path.stem for path in sorted(CHAPTERS.glob("*.ipynb")))
-        sys.exit(f"Which chapter? {number!r} names {len(found)} of them: {names}. Try NB=05 or --reset 05.")
-    chapter = found[0]
-    copy = WORK / chapter.name
+        names = ", ".join(path.stem for path in chapters())
+        sys.exit(f"Which chapter? {number!r} fits {len(found)} of these: {names}")
+    copy = WORK / found[0].name
     WORK.mkdir(exist_ok=True)
-    kept = keep(copy) if copy.exists() else None
-    shutil.copyfile(chapter, copy)
-    return f"work/{copy.name} is new" + (f"; your old one is work/{kept.name}" if kept else "")
+    told = f"; what you had is now work/{keep(copy).name}" if copy.exists() else ""
+    shutil.copyfile(found[0], copy)
+    return f"work/{copy.name} is new{told}"
 
 
 def keep(copy: Path) -> Path:
-    """Renames a working copy to the first free name `… old 1`, `… old 2`, and so on."""
+    """Renames a working copy to the first free one of `NAME old 1`, `NAME old 2`, …"""
     number = 1
     while (kept := copy.with_name(f"{copy.stem} old {number}.ipynb")).exists():
         number += 1
     return copy.rename(kept)
 
 
-def missing_poems() -> str | None:
-    """The line that says what is missing, or None."""
+def missing_poems() -> str:
+    """The line that says what is missing, empty where nothing is."""
     from bpe.corpora import TANG_POEMS, data_folder
 
-    if (data_folder() / TANG_POEMS).exists():
-        return None
-    return f"The Tang poems are missing: {data_folder() / TANG_POEMS}. Get them with: python prepare_poems.py"
+    poems = data_folder() / TANG_POEMS
+    if poems.exists():
+        return ""
+    how = "make data (without make: python prepare_poems.py)"
+    return f"The poems are missing, {poems}. To get them: {how}"
 
 
 def jupyterlab_arguments(own: list[str]) -> list[str]:
-    """What JupyterLab is started with: our settings, then the caller's own arguments."""
-    arguments = [f"--ServerApp.root_dir={CHECKOUT}", f"--LabApp.default_url=/lab/tree/{FIRST}"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers; refused otherwise
-        arguments.append("--allow-root")
+    """What JupyterLab is started with: ours, then the caller's own."""
+    arguments = [
+        f"--ServerApp.root_dir={CHECKOUT}",
+        f"--LabApp.default_url=/lab/tree/{FIRST}",
+        "--Application.log_level=WARN",  # the address is still printed
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        arguments.append("--allow-root")  # as in containers; refused otherwise
     if any(argument.startswith(("--port", "--ServerApp.port")) for argument in own):
-        arguments.append("--ServerApp.port_retries=0")  # else a taken port silently becomes the next one
+        # Otherwise a port that is taken silently becomes the next one.
+        arguments.append("--ServerApp.port_retries=0")
     return arguments + own
 
 
 def add_settings() -> None:
-    """Puts our JupyterLab settings on its search path; what the user has set already wins over them."""
+    """Puts our settings on JupyterLab's search path. What the user has set wins."""
     folder = WORK / ".jupyter"
     settings = folder / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +103,9 @@ def add_settings() -> None:
 
 
 def open_course(arguments: list[str]) -> None:
-    """Copies what is missing, says what could not be had, and hands over to JupyterLab."""
+    """Copies what is missing, says what could not be had, starts JupyterLab."""
     if not all(map(importlib.util.find_spec, ("bpe", "jupyterlab"))):
-        sys.exit(f"The course is not installed in {sys.executable}. The README says how, in two commands.")
+        sys.exit(f"{sys.executable} does not have the course installed: see README.md.")
     if copied := copy_missing():
         print(f"New in work/: {', '.join(copied)}")
     if line := missing_poems():
@@ -102,9 +118,12 @@ def open_course(arguments: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description="Open the course in JupyterLab. Further arguments go to JupyterLab.", allow_abbrev=False
+        description="Open the course in JupyterLab. Other arguments go to JupyterLab.",
+        allow_abbrev=False,
     )
-    parser.add_argument("--reset", metavar="NB", help="make the working copy of a chapter anew, such as 05")
+    parser.add_argument(
+        "--reset", metavar="NB", help="make the working copy of a chapter anew (05)"
+    )
     options, arguments = parser.parse_known_args()
     if options.reset is None:
         open_course(arguments)

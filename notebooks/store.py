@@ -1,10 +1,10 @@
 """Runs the notebooks from top to bottom and stores their outputs.
 
-    python notebooks/store.py           all chapters and solutions
-    python notebooks/store.py 05 07     those whose names begin so
+    python notebooks/store.py          all chapters and solutions
+    python notebooks/store.py 05 07    those whose names begin so
 
-The stored files depend on nothing but the outputs: a second run gives the same bytes. A notebook that
-fails is reported with its failing cell and stays as it was.
+What is stored depends on the outputs alone: a second run gives the same bytes. A
+notebook that fails is reported with its failing cell and stays as it was.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+from bpe.files import write_atomically
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget
@@ -23,13 +24,13 @@ from nbformat import NotebookNode
 CHAPTERS = Path(__file__).resolve().parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
-# nbclient answers every change of an Output widget from within the handler of its messages, and with
-# ipywidgets.interact now and then waits for ever. Nothing of a widget is stored, so no answer is needed.
+# nbclient tells the kernel each change of an Output widget, and with interact of
+# ipywidgets now and then waits for ever. Nobody looks at the widget here.
 OutputWidget.sync_state = lambda self: None
 
 
-def run(notebook: NotebookNode, folder: Path) -> str | None:
-    """Runs all cells in a fresh kernel, in the notebook's folder; returns what went wrong, or None."""
+def run(notebook: NotebookNode, folder: Path) -> str:
+    """Runs all cells in a fresh kernel, in a folder; returns what went wrong, or ""."""
     begun = [0]
     client = NotebookClient(
         notebook,
@@ -44,11 +45,11 @@ def run(notebook: NotebookNode, folder: Path) -> str | None:
         client.execute()
     except (CellControlSignal, DeadKernelError) as error:
         return f"cell {begun[-1] + 1} of {len(notebook.cells)} failed\n{error}"
-    return None
+    return ""
 
 
 def strip(notebook: NotebookNode) -> None:
-    """Drops what differs from run to run or from machine to machine, and what no page can show."""
+    """Drops what differs between runs or machines, and what no page can show."""
     notebook.metadata.pop("widgets", None)
     notebook.metadata.get("language_info", {}).pop("version", None)
     for cell in notebook.cells:
@@ -56,42 +57,34 @@ def strip(notebook: NotebookNode) -> None:
             output.get("data", {}).pop(WIDGET, None)
 
 
-def write(notebook: NotebookNode, path: Path) -> None:
-    """Writes through a temporary file, so that an interruption leaves the old notebook."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        temporary.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def store(path: Path) -> str | None:
-    """Runs one notebook and stores it; returns what went wrong, or None."""
+def store(path: Path) -> str:
+    """Runs one notebook and stores it; returns what went wrong, or ""."""
     notebook = nbformat.read(path, as_version=4)
-    if error := run(notebook, path.parent):
-        return error
-    strip(notebook)
-    write(notebook, path)
-    return None
+    problem = run(notebook, path.parent)
+    if not problem:
+        strip(notebook)
+        write_atomically(path, f"{nbformat.writes(notebook)}\n".encode())
+    return problem
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Run notebooks and store their outputs.")
-    parser.add_argument("names", nargs="*", metavar="NB", help="how the names begin, such as 05; all without")
+    parser = argparse.ArgumentParser(description="Run notebooks, store their outputs.")
+    parser.add_argument(
+        "names", nargs="*", metavar="NB", help="how their names begin, such as 05"
+    )
     names = tuple(parser.parse_args().names)
     paths = sorted([*CHAPTERS.glob("*.ipynb"), *CHAPTERS.glob("solutions/*.ipynb")])
     chosen = [path for path in paths if not names or path.name.startswith(names)]
     if not chosen:
-        sys.exit(f"No notebook has a name that begins with {' or '.join(names) or 'anything'}.")
+        sys.exit(f"No notebook's name begins with {' or '.join(names)}.")
 
-    os.environ["BPE_PROGRESS"] = "0"
-    failed = 0
+    os.environ["BPE_PROGRESS"] = "0"  # for the kernels
+    failed = False
     for path in chosen:
-        error = store(path)
-        failed += error is not None
-        print(f"{path.relative_to(CHAPTERS)}: {error or 'stored'}", flush=True)
-    return 1 if failed else 0
+        problem = store(path)
+        failed = failed or bool(problem)
+        print(f"{path.relative_to(CHAPTERS)}: {problem or 'stored'}", flush=True)
+    return int(failed)
 
 
 if __name__ == "__main__":

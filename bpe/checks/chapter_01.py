@@ -23,9 +23,9 @@ def exercise_1(unknown_rate: Callable[[Set[str], str], float]) -> str | None:
         try:
             rate = unknown_rate(set(known), text)
         except ZeroDivisionError:
-            return f"with the text {text!r} it divided by zero: what is the rate when there is no character?"
+            return f"With the text {text!r} it divided by zero: what is the rate when there is no character?"
         if not isinstance(rate, (int, float)):
-            return f"it should give a number, and gave {rate!r}"
+            return f"It should give a number, and gave {rate!r}"
         if not math.isclose(rate, expected, abs_tol=1e-9):
             return (
                 f"with the characters {known!r} known, the rate of {text!r} is {expected}, and it gave {rate}"
@@ -52,11 +52,11 @@ def exercise_2(characters_needed: Callable[[str, float | Fraction], int]) -> str
         try:
             number = characters_needed(text, share)
         except ZeroDivisionError:
-            return f"with the text {text!r} it divided by zero: how many does an empty text need?"
+            return f"With the text {text!r} it divided by zero: how many does an empty text need?"
         if isinstance(number, bool) or not isinstance(number, int):
-            return f"it should give a whole number, and gave {number!r}"
+            return f"It should give a whole number, and gave {number!r}"
         if number != expected:
-            hint = f"for {share} of {text!r} it gave {number}, and {expected} is enough"
+            hint = f"For {share} of {text!r} it gave {number}, and {expected} is enough"
             if number < expected:
                 hint = (
                     f"for {share} of {text!r} it gave {number}, and that is not enough: it takes {expected}"
@@ -89,9 +89,9 @@ def exercise_3(escape: Callable[[str], str], unescape: Callable[[str], str]) -> 
         if hint := _round_trip(escape, unescape, text):
             return hint
     if escape("茶") != "&33590;":
-        return f"escape('茶') should be '&33590;', and is {escape('茶')!r}"
+        return f"The result of escape('茶') should be '&33590;', and is {escape('茶')!r}"
     if escape("tea 4 you") != "tea 4 you":
-        return f"'tea 4 you' needs no escape, and became {escape('tea 4 you')!r}"
+        return f"The text 'tea 4 you' needs no escape, and became {escape('tea 4 you')!r}"
     for text in ["&33590;", "&", "&&", "fish & chips", "&;", "&x;", "茶&茶;", "&amp;", "&38;", "&#33590;"]:
         if hint := _round_trip(escape, unescape, text):
             return hint + ". This text holds a & of its own: how can the reader of it tell?"
@@ -101,10 +101,11 @@ def exercise_3(escape: Callable[[str], str], unescape: Callable[[str], str]) -> 
 def _round_trip(escape: Callable[[str], str], unescape: Callable[[str], str], text: str) -> str | None:
     escaped = escape(text)
     if not isinstance(escaped, str):
-        return f"escape({text!r}) should be a str, and is {escaped!r}"
+        return f"The result of escape({text!r}) should be a str, and is {escaped!r}"
     if foreign := [character for character in escaped if character not in KNOWN]:
-        return f"escape({text!r}) gave {escaped!r}, which holds {foreign[0]!r}, outside the vocabulary"
+        character = foreign[0]
+        return f"escape({text!r}) gave {escaped!r}, which holds {character!r}, outside the vocabulary"
     back = unescape(escaped)
     if back != text:
-        return f"{text!r} became {escaped!r}, and that came back as {back!r}"
+        return f"The text {text!r} became {escaped!r}, and that came back as {back!r}"
     return None

@@ -1,0 +1,100 @@
+"""The merges as a forest: above the symbols of a text, each token is a tree of the merges that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from bpe import show
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bpe.bytepair import BPETokenizer
+
+
+class Tree(NamedTuple):
+    """A token, and the two trees that it was merged from.
+
+    number: which merge made it, counted from 1; None where no merge did, and then there are no parts.
+    """
+
+    token: show.Token
+    number: int | None = None
+    parts: tuple[Tree, ...] = ()
+
+    @property
+    def height(self) -> int:
+        """How many merges stand above each other; 0 for a leaf."""
+        return 1 + max(part.height for part in self.parts) if self.parts else 0
+
+    def nodes(self) -> Iterator[Tree]:
+        """All nodes, a node's parts before itself: so leaves come from left to right."""
+        for part in self.parts:
+            yield from part.nodes()
+        yield self
+
+
+def grow(tokenizer: BPETokenizer, text: str) -> list[Tree]:
+    """The trees of a text's tokens, from left to right.
+
+    >>> from bpe import BPETokenizer
+    >>> [tree.height for tree in grow(BPETokenizer.train("aaabdaaabac", 259), "aaaba")]
+    [3, 0]
+    """
+    # No two merges make the same token, so a token tells the merge that made it.
+    made_by: dict[show.Token, tuple[int, tuple[int, int]]] = {}
+    for number, (left, right) in enumerate(tokenizer.merges, 1):
+        made_by[_joined(tokenizer, left, right)] = number, (left, right)
+
+    def tree(i: int) -> Tree:
+        token = tokenizer.token(i) or ""
+        if token not in made_by:
+            return Tree(token)
+        number, (left, right) = made_by[token]
+        return Tree(token, number, (tree(left), tree(right)))
+
+    return [tree(i) for i in tokenizer.encode(text)]
+
+
+def _joined(tokenizer: BPETokenizer, left: int, right: int) -> show.Token:
+    return tokenizer.vocabulary[left] + tokenizer.vocabulary[right]  # type: ignore[operator]
+
+
+def draw(trees: Sequence[Tree], axes: Axes | None = None) -> Axes:
+    """Draw trees side by side: leaves at the bottom, on each token the number of its merge.
+
+    axes: where to draw; by default a new figure, as large as the trees need.
+    """
+    num_leaves = sum(not node.parts for tree in trees for node in tree.nodes())
+    height = max((tree.height for tree in trees), default=0)
+    if axes is None:
+        from matplotlib import pyplot
+
+        size = max(2.0, 0.45 * num_leaves), 0.8 + 0.62 * height
+        axes = pyplot.figure(figsize=size, layout="tight").add_subplot()
+    x = 0
+    for i, tree in enumerate(trees):
+        x, _ = _draw_tree(axes, tree, x, show.COLOURS[i % len(show.COLOURS)])
+    axes.set_xlim(-0.6, num_leaves - 0.4)
+    axes.set_ylim(-0.5, height + 0.5)
+    axes.set_axis_off()
+    return axes
+
+
+def _draw_tree(axes: Axes, tree: Tree, x: int, colour: str) -> tuple[int, float]:
+    """Draw a tree whose first leaf stands at x; return where the next tree begins, and where its root is."""
+    roots = []
+    end = x
+    for part in tree.parts:
+        end, root = _draw_tree(axes, part, end, colour)
+        roots.append((root, part.height))
+    if not roots:
+        end = x + 1
+    root_x = sum(root for root, _ in roots) / len(roots) if roots else float(x)
+    for part_x, part_y in roots:
+        axes.plot([root_x, part_x], [tree.height, part_y], color="#888888", linewidth=1, zorder=1)
+    label = show.readable(tree.token) + (f"\n{tree.number}" if tree.number is not None else "")
+    box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "#888888"}
+    axes.text(root_x, tree.height, label, ha="center", va="center", fontsize=9, color="#1a1a1a", bbox=box)
+    return end, root_x

@@ -1,0 +1,52 @@
+"""What all tests share: hypothesis profiles, and when a notebook's cells are skipped."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import nbformat
+import pytest
+from hypothesis import settings
+
+from bpe.corpora import data_folder
+
+os.environ["BPE_PROGRESS"] = (
+    "0"  # the kernels inherit it: a progress bar in an output is never the same twice
+)
+
+# No deadline: a first call may import much, and the machine may do other work too.
+settings.register_profile("default", deadline=None)
+settings.register_profile("full", deadline=None, max_examples=2_000)
+settings.load_profile("default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips the cells of notebooks whose corpora or packages are missing. In CI they fail instead."""
+    if os.environ.get("CI"):
+        return
+    reasons: dict[Path, str | None] = {}
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            if item.path not in reasons:
+                reasons[item.path] = missing(item.path)
+            if reason := reasons[item.path]:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def missing(notebook: Path) -> str | None:
+    """What a notebook's metadata asks for and this machine lacks, in words, or None."""
+    needs = nbformat.read(notebook, as_version=4).metadata.get("course", {})
+    lacks = [*missing_corpora(needs.get("corpora", [])), *missing_modules(needs.get("extras", []))]
+    return f"{notebook.name} needs {', '.join(lacks)}" if lacks else None
+
+
+def missing_corpora(names: Iterable[str]) -> list[str]:
+    paths = [data_folder() / f"{name}.txt" for name in names]
+    return [f"the corpus {path}" for path in paths if not path.exists()]
+
+
+def missing_modules(names: Iterable[str]) -> list[str]:
+    return [f"the package {name}" for name in names if importlib.util.find_spec(name) is None]

@@ -1,0 +1,139 @@
+"""What a stored notebook must be, beyond what nbval looks at: each rule yields what is wrong, in words.
+
+nbval runs the cells and compares text. It does not see a cell that was never run, the order of the
+cells, stored warnings and errors, or pictures; those a reader sees.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+LONGEST_CELL = 40
+PROGRESS_BAR = re.compile(r"\d+%\|")
+ABSOLUTE_PATH = re.compile(
+    r"(?<![\w./:-])/(?:home|root|Users|tmp|var|usr|opt|mnt|private)/|\b[A-Z]:\\+Users|ipykernel_\d+"
+)
+SECTIONS = ("## Self-test", "## Exercises")
+QUESTIONS = 3
+
+
+def problems(path: Path) -> list[str]:
+    """Everything that is wrong with one stored notebook."""
+    notebook = nbformat.read(path, as_version=4)
+    rules = [metadata, widgets, execution_order, plain_python, short_cells, outputs]
+    if path.parent.name != "solutions":
+        rules.append(sections)
+    return [problem for rule in rules for problem in rule(notebook)]
+
+
+def metadata(notebook: NotebookNode) -> Iterator[str]:
+    """The notebook says what it needs, and names no particular Python."""
+    if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
+        yield "the kernel must be python3"
+    if "version" in notebook.metadata.get("language_info", {}):
+        yield "metadata name a version of Python: store it with `make notebooks`"
+    course = notebook.metadata.get("course", {})
+    for key in ("corpora", "extras"):
+        names = course.get(key)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            yield f"metadata lack course.{key}, a list of names"
+    if not isinstance(course.get("minutes"), int):
+        yield "metadata lack course.minutes, a whole number"
+
+
+def widgets(notebook: NotebookNode) -> Iterator[str]:
+    """A widget's state is of no use without its kernel."""
+    if "widgets" in notebook.metadata:
+        yield "metadata hold the state of widgets: store it with `make notebooks`"
+    for number, _, output in stored_outputs(notebook):
+        if any("widget" in kind for kind in output.get("data", {})):
+            yield f"cell {number}: a stored widget: store it with `make notebooks`"
+
+
+def execution_order(notebook: NotebookNode) -> Iterator[str]:
+    """Every cell was run, once, from top to bottom. An empty cell, for the reader to fill, is not run."""
+    expected = 1
+    for number, cell in code_cells(notebook):
+        count = cell.execution_count
+        if not cell.source.strip():
+            if count is not None or cell.outputs:
+                yield f"cell {number}: empty, but with a count or outputs"
+        elif count is None:
+            yield f"cell {number}: never run"
+        elif count != expected:
+            yield f"cell {number}: run as number {count}, not {expected}"
+        expected += bool(cell.source.strip())
+
+
+def plain_python(notebook: NotebookNode) -> Iterator[str]:
+    """No magics and no shell commands: nbval lets an unknown or a failing one pass."""
+    for number, cell in code_cells(notebook):
+        try:
+            ast.parse(cell.source)
+        except SyntaxError as error:
+            yield f"cell {number}: not plain Python: {error.msg}, line {error.lineno}"
+
+
+def short_cells(notebook: NotebookNode) -> Iterator[str]:
+    """A cell fits a screen."""
+    for number, cell in code_cells(notebook):
+        if (lines := len(cell.source.splitlines())) > LONGEST_CELL:
+            yield f"cell {number}: {lines} lines of code, more than {LONGEST_CELL}"
+
+
+def outputs(notebook: NotebookNode) -> Iterator[str]:
+    """No stored warnings, errors, progress bars, or paths of the machine that ran the notebook."""
+    for number, cell, output in stored_outputs(notebook):
+        tags = cell.metadata.get("tags", [])
+        if output.get("name") == "stderr":
+            yield f"cell {number}: stored stderr: {output.text.strip()[:80]}"
+        if output.output_type == "error" and "raises-exception" not in tags:
+            yield f"cell {number}: a stored {output.ename} without the tag raises-exception"
+        text = shown_text(output)
+        if PROGRESS_BAR.search(text):
+            yield f"cell {number}: a stored progress bar"
+        if found := ABSOLUTE_PATH.search(text) or re.search(re.escape(str(CHECKOUT)), text):
+            yield f"cell {number}: a path of one machine: …{text[found.start() :][:60]}"
+
+
+def sections(notebook: NotebookNode) -> Iterator[str]:
+    """A chapter ends in self-test questions with folded answers, and in exercises."""
+    prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    lines = [line.strip() for text in prose for line in text.splitlines()]
+    for section in SECTIONS:
+        if section not in lines:
+            yield f"no section {section!r}"
+    if (folded := sum(text.count("<details>") for text in prose)) < QUESTIONS:
+        yield f"{folded} folded answers (<details>), fewer than {QUESTIONS}"
+
+
+def unpaired(folder: Path) -> list[str]:
+    """The chapters without solutions, and the solutions without a chapter."""
+    chapters = {path.name for path in folder.glob("*.ipynb")}
+    solutions = {path.name for path in folder.glob("solutions/*.ipynb")}
+    return [f"{name}: no solutions" for name in sorted(chapters - solutions)] + [
+        f"solutions/{name}: no chapter" for name in sorted(solutions - chapters)
+    ]
+
+
+def code_cells(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode]]:
+    """The code cells with their numbers, which count all cells from 1."""
+    return ((n, cell) for n, cell in enumerate(notebook.cells, 1) if cell.cell_type == "code")
+
+
+def stored_outputs(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode, NotebookNode]]:
+    return ((n, cell, output) for n, cell in code_cells(notebook) for output in cell.outputs)
+
+
+def shown_text(output: NotebookNode) -> str:
+    """All that an output holds in words: streams, tracebacks, and data but for pictures."""
+    data = output.get("data", {})
+    words = [str(value) for kind, value in data.items() if not kind.startswith("image/")]
+    return "\n".join([output.get("text", ""), *output.get("traceback", []), *words])

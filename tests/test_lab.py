@@ -1,0 +1,86 @@
+"""The opener of the course never loses a reader's work, and starts JupyterLab as it should."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import lab
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def small_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A course of two chapters in a folder of its own."""
+    for name, value in {"CHAPTERS": tmp_path / "notebooks", "WORK": tmp_path / "work"}.items():
+        monkeypatch.setattr(lab, name, value)
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    lab.CHAPTERS.mkdir()
+    for name in ("00_start.ipynb", "05_poems.ipynb"):
+        (lab.CHAPTERS / name).write_text(f"new {name}")
+
+
+def work() -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted(lab.WORK.glob("*.ipynb"))}
+
+
+def test_chapters_are_copied_once_and_never_over_a_copy() -> None:
+    assert lab.copy_missing() == ["00_start.ipynb", "05_poems.ipynb"]
+    (lab.WORK / "05_poems.ipynb").write_text("my work")
+    (lab.WORK / "00_start.ipynb").unlink()
+    assert lab.copy_missing() == ["00_start.ipynb"]
+    assert work() == {"00_start.ipynb": "new 00_start.ipynb", "05_poems.ipynb": "my work"}
+
+
+def test_reset_keeps_every_older_copy() -> None:
+    assert lab.reset("05") == "work/05_poems.ipynb is new"
+    (lab.WORK / "05_poems.ipynb").write_text("first")
+    assert lab.reset("05") == "work/05_poems.ipynb is new; what you had is now work/05_poems old 1.ipynb"
+    (lab.WORK / "05_poems.ipynb").write_text("second")
+    assert lab.reset("05_poems").endswith("work/05_poems old 2.ipynb")
+    assert work() == {
+        "05_poems old 1.ipynb": "first",
+        "05_poems old 2.ipynb": "second",
+        "05_poems.ipynb": "new 05_poems.ipynb",
+    }
+
+
+@pytest.mark.parametrize("number", ["", "0", "7"])
+def test_reset_wants_one_chapter(number: str) -> None:
+    with pytest.raises(SystemExit, match=r"fits . of these: 00_start, 05_poems"):
+        lab.reset(number)
+    assert work() == {}
+
+
+def test_missing_poems_are_told_with_the_command_that_makes_them(tmp_path: Path) -> None:
+    assert lab.missing_poems().startswith(f"The poems are missing, {tmp_path / 'tang_poems.txt'}. ")
+    assert "make data" in lab.missing_poems()
+    (tmp_path / "tang_poems.txt").touch()
+    assert lab.missing_poems() == ""
+
+
+@pytest.mark.parametrize("named", [["--port", "8899"], ["--port=8899"], ["--ServerApp.port=8899"]])
+def test_a_port_that_was_named_is_taken_or_refused(named: list[str]) -> None:
+    assert "--ServerApp.port_retries=0" in lab.jupyterlab_arguments(named)
+    assert lab.jupyterlab_arguments(named)[-len(named) :] == named
+    assert "--ServerApp.port_retries=0" not in lab.jupyterlab_arguments(["--no-browser"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no root")
+@pytest.mark.parametrize(("user", "expected"), [(0, True), (1000, False)])
+def test_root_is_allowed_where_one_is_root(
+    user: int, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert ("--allow-root" in lab.jupyterlab_arguments([])) is expected
+
+
+def test_settings_are_added_to_the_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "elsewhere")
+    lab.add_settings()
+    folder, rest = os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    (settings,) = Path(folder).glob("labconfig/*.json")
+    assert rest == "elsewhere"
+    assert json.loads(settings.read_text()) == lab.SETTINGS

@@ -1,0 +1,262 @@
+"""The stored notebooks keep the rules, and the rules and nbval notice what they are for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import notebook_rules
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+TESTS = Path(__file__).resolve().parent
+NOTEBOOKS = TESTS.parent / "notebooks"
+STORED = sorted(NOTEBOOKS.rglob("[0-9]*.ipynb"))
+
+PROSE = "## Self-test\n" + "<details>an answer</details>\n" * 3 + "## Exercises\n"
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.relative_to(NOTEBOOKS).as_posix())
+def test_a_stored_notebook_keeps_the_rules(path: Path) -> None:
+    problems = notebook_rules.problems(path)
+    assert not problems, "\n".join(problems)
+
+
+def test_every_chapter_has_solutions_and_every_solution_a_chapter() -> None:
+    assert notebook_rules.unpaired(NOTEBOOKS) == []
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=lambda path: path.name)
+def test_the_map_in_the_readme_shows_each_chapter_and_its_minutes(path: Path) -> None:
+    minutes = nbformat.read(path, as_version=4).metadata.course.minutes
+    lines = (TESTS.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    (line,) = [line for line in lines if f"(notebooks/{path.name})" in line]
+    assert line.endswith(f"| {minutes} |")
+
+
+def printing(source: str, text: str, count: int | None) -> NotebookNode:
+    """A code cell with its stored output on stdout."""
+    return new_code_cell(source, execution_count=count, outputs=[new_output("stream", text=text)])
+
+
+def good_notebook() -> NotebookNode:
+    """A chapter of three cells that keeps all rules."""
+    cells = [new_markdown_cell(PROSE), printing("print(6 * 7)", "42\n", 1), printing("print(1)", "1\n", 2)]
+    metadata = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "course": {"corpora": [], "extras": [], "minutes": 1},
+    }
+    return new_notebook(cells=cells, metadata=metadata)
+
+
+def stored(notebook: NotebookNode, folder: Path) -> Path:
+    path = folder / "98_small.ipynb"
+    nbformat.write(notebook, path)
+    return path
+
+
+def never_run(notebook: NotebookNode) -> None:
+    notebook.cells[2].update(execution_count=None, outputs=[])
+
+
+def run_out_of_order(notebook: NotebookNode) -> None:
+    notebook.cells[1].execution_count, notebook.cells[2].execution_count = 2, 1
+
+
+def stored_stderr(notebook: NotebookNode) -> None:
+    notebook.cells[1].outputs.append(new_output("stream", name="stderr", text="a warning\n"))
+
+
+def stored_error(notebook: NotebookNode) -> None:
+    notebook.cells[1].outputs.append(new_output("error", ename="KeyError", evalue="'x'", traceback=[]))
+
+
+def long_cell(notebook: NotebookNode) -> None:
+    notebook.cells[1].source = "x = 1\n" * 41
+
+
+def widget_state(notebook: NotebookNode) -> None:
+    notebook.metadata["widgets"] = {}
+
+
+def stored_widget(notebook: NotebookNode) -> None:
+    data = {"application/vnd.jupyter.widget-view+json": {"model_id": "0"}}
+    notebook.cells[1].outputs.append(new_output("display_data", data=data))
+
+
+def progress_bar(notebook: NotebookNode) -> None:
+    notebook.cells[1].outputs[0].text = " 40%|####      | 4/10 [00:01<00:01]\n"
+
+
+def other_kernel(notebook: NotebookNode) -> None:
+    notebook.metadata.kernelspec.name = "my-env"
+
+
+def python_version(notebook: NotebookNode) -> None:
+    notebook.metadata["language_info"] = {"name": "python", "version": "3.12.1"}
+
+
+def no_metadata(notebook: NotebookNode) -> None:
+    del notebook.metadata["course"]
+
+
+def magic(notebook: NotebookNode) -> None:
+    notebook.cells[1].source = "%tiemit 6 * 7"
+
+
+def shell_command(notebook: NotebookNode) -> None:
+    notebook.cells[1].source = "files = !ls"
+
+
+def home_folder(notebook: NotebookNode) -> None:
+    notebook.cells[1].outputs[0].text = "read from /home/ada/poems.txt\n"
+
+
+def this_checkout(notebook: NotebookNode) -> None:
+    notebook.cells[1].outputs[0].text = f"{TESTS}"
+
+
+def no_sections(notebook: NotebookNode) -> None:
+    notebook.cells[0].source = "# A chapter"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "expected"),
+    [
+        (never_run, ["cell 3: never run"]),
+        (run_out_of_order, ["cell 2: run as number 2, not 1", "cell 3: run as number 1, not 2"]),
+        (stored_stderr, ["cell 2: stored stderr: a warning"]),
+        (stored_error, ["cell 2: a stored KeyError without the tag raises-exception"]),
+        (long_cell, ["cell 2: 41 lines of code, more than 40"]),
+        (widget_state, ["metadata hold the state of widgets: store it with `make notebooks`"]),
+        (stored_widget, ["cell 2: a stored widget: store it with `make notebooks`"]),
+        (progress_bar, ["cell 2: a stored progress bar"]),
+        (other_kernel, ["the kernel must be python3"]),
+        (python_version, ["metadata name a version of Python: store it with `make notebooks`"]),
+        (
+            no_metadata,
+            [
+                "metadata lack course.corpora, a list of names",
+                "metadata lack course.extras, a list of names",
+                "metadata lack course.minutes, a whole number",
+            ],
+        ),
+        (magic, ["cell 2: not plain Python: invalid syntax, line 1"]),
+        (shell_command, ["cell 2: not plain Python: invalid syntax, line 1"]),
+        (home_folder, ["cell 2: a path of one machine: …/home/ada/poems.txt\n"]),
+        (this_checkout, [f"cell 2: a path of one machine: …{str(TESTS)[:60]}"]),
+        (
+            no_sections,
+            [
+                "no section '## Self-test'",
+                "no section '## Exercises'",
+                "0 folded answers (<details>), fewer than 3",
+            ],
+        ),
+    ],
+)
+def test_a_broken_rule_is_told(
+    tmp_path: Path, spoil: Callable[[NotebookNode], None], expected: list[str]
+) -> None:
+    notebook = good_notebook()
+    assert notebook_rules.problems(stored(notebook, tmp_path)) == []
+    spoil(notebook)
+    assert notebook_rules.problems(stored(notebook, tmp_path)) == expected
+
+
+def test_an_empty_cell_needs_no_run_and_a_tagged_error_may_stay(tmp_path: Path) -> None:
+    notebook = good_notebook()
+    stored_error(notebook)
+    notebook.cells[1].metadata["tags"] = ["raises-exception"]
+    notebook.cells.insert(2, new_code_cell(""))
+    assert notebook_rules.problems(stored(notebook, tmp_path)) == []
+
+
+def test_a_chapter_without_solutions_and_the_other_way_round(tmp_path: Path) -> None:
+    (tmp_path / "solutions").mkdir()
+    for name in ("01_a.ipynb", "02_b.ipynb", "solutions/02_b.ipynb", "solutions/03_c.ipynb"):
+        (tmp_path / name).touch()
+    assert notebook_rules.unpaired(tmp_path) == [
+        "01_a.ipynb: no solutions",
+        "solutions/03_c.ipynb: no chapter",
+    ]
+
+
+def changed_number() -> NotebookNode:
+    notebook = good_notebook()
+    notebook.cells[1].outputs[0].text = "43\n"
+    return notebook
+
+
+def other_durations() -> NotebookNode:
+    """Durations are overlooked, in the first cell; no other number is, in the second."""
+    notebook = good_notebook()
+    notebook.cells[1:] = [
+        printing("print('2.0 s, 1.5 bytes')", "1.0 s, 1.5 bytes\n", 1),
+        printing("print('2.0 s, 1.5 bytes')", "1.0 s, 2.5 bytes\n", 2),
+    ]
+    return notebook
+
+
+def needing(corpora: list[str], extras: list[str]) -> NotebookNode:
+    notebook = good_notebook()
+    notebook.metadata.course.update(corpora=corpora, extras=extras)
+    return notebook
+
+
+def nbval(folder: Path, **environment: str) -> dict[str, list[str]]:
+    """What became of the cells of each notebook in a folder: "passed", "failed", or why skipped.
+
+    They are run as `make test` runs the course's, with the same conftest and options.
+    """
+    report = folder / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    command += ["-c", str(TESTS.parent / "pyproject.toml"), str(TESTS / "conftest.py"), str(folder)]
+    inherited = {name: value for name, value in os.environ.items() if name != "CI"}
+    subprocess.run(
+        command, cwd=TESTS.parent, env=inherited | environment, capture_output=True, timeout=300, check=False
+    )
+    told: dict[str, list[str]] = {}
+    for cell in ElementTree.parse(report).iter("testcase"):
+        notebook = cell.attrib["classname"].split(".")[-2]
+        told.setdefault(notebook, []).append(outcome(cell))
+    return told
+
+
+def outcome(cell: ElementTree.Element) -> str:
+    skipped = cell.find("skipped")
+    if skipped is not None:
+        return skipped.attrib["message"]
+    return "passed" if cell.find("failure") is None and cell.find("error") is None else "failed"
+
+
+def test_nbval_and_what_our_conftest_adds(tmp_path: Path) -> None:
+    notebooks = {
+        "good": good_notebook(),
+        "changed": changed_number(),
+        "durations": other_durations(),
+        "ready": needing(["here"], ["json"]),
+        "lacking": needing(["here", "gone"], ["json", "no_such_module"]),
+    }
+    for name, notebook in notebooks.items():
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+    (tmp_path / "here.txt").touch()
+    reason = f"lacking.ipynb needs the corpus {tmp_path / 'gone.txt'}, the package no_such_module"
+    assert nbval(tmp_path, BPE_DATA=str(tmp_path)) == {
+        "good": ["passed", "passed"],
+        "changed": ["failed", "passed"],
+        "durations": ["passed", "failed"],
+        "ready": ["passed", "passed"],
+        "lacking": [reason, reason],
+    }
+
+
+def test_in_ci_no_notebook_is_skipped(tmp_path: Path) -> None:
+    nbformat.write(needing(["gone"], ["no_such_module"]), tmp_path / "lacking.ipynb")
+    assert nbval(tmp_path, BPE_DATA=str(tmp_path), CI="true") == {"lacking": ["passed", "passed"]}
