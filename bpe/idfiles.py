@@ -27,9 +27,11 @@ TOKENIZER = "tokenizer.json"
 # --- files of ids
 
 
-def as_array(ids: Sequence[int], vocab_size: int) -> NDArray[Any]:
-    """The ids in the smallest unsigned type that holds all of a vocabulary, of shape (number of ids,).
+def as_array(ids: Sequence[int], vocab_size: int, suffix: str = ".npy") -> NDArray[Any]:
+    """The ids as a file of that suffix holds them, of shape (number of ids,).
 
+    For .npy that is the smallest unsigned type that holds all of the vocabulary; for .pt it is int64, in
+    which an embedding is looked up.
     Raises ValueError for an id that is out of range.
     """
     import numpy
@@ -38,11 +40,11 @@ def as_array(ids: Sequence[int], vocab_size: int) -> NDArray[Any]:
         raise ValueError(
             f"ids go from {min(ids)} to {max(ids)}, but the vocabulary from 0 to {vocab_size - 1}"
         )
-    return numpy.array(ids, dtype=numpy.min_scalar_type(vocab_size - 1))
+    return numpy.array(ids, dtype="int64" if suffix == ".pt" else numpy.min_scalar_type(vocab_size - 1))
 
 
 def write(path: Path, array: NDArray[Any]) -> None:
-    """Write ids as .npy, or as .pt, which is int64: what an embedding looks up.
+    """Write ids as .npy or .pt, by the suffix of the path.
 
     Raises ValueError for another suffix, OSError, and ImportError where torch is needed and missing.
     """
@@ -54,7 +56,7 @@ def write(path: Path, array: NDArray[Any]) -> None:
     elif path.suffix == ".pt":
         import torch
 
-        torch.save(torch.from_numpy(array.astype("int64")), file)
+        torch.save(torch.from_numpy(array), file)
     else:
         raise ValueError(f"{path}: ids are written as {' or '.join(ARRAY_SUFFIXES)}")
     write_atomically(path, file.getvalue())

@@ -47,6 +47,6 @@ def encode(
         for row in rows:
             click.echo(" ".join(map(str, row)))
         return
-    array = idfiles.as_array([i for row in rows for i in row], loaded.vocab_size)
+    array = idfiles.as_array([i for row in rows for i in row], loaded.vocab_size, output.suffix)
     idfiles.write(output, array)
     click.echo(f"{len(array):,} ids written to {output}", err=True)

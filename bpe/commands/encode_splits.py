@@ -42,7 +42,10 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
     loaded = load_tokenizer(tokenizer)
     texts = {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
     folder = idfiles.folder(loaded, name or tokenizer.stem)
-    idfiles.claim(folder, loaded, force)
+    try:
+        idfiles.claim(folder, loaded, force)
+    except ValueError as error:
+        raise ValueError(f"{error}. --force deletes them.") from error
     click.echo(f"{folder}, fingerprint {loaded.fingerprint}")
     for split, text in texts.items():
         click.echo(f"Encoding {split}: {len(text):,} characters.", err=True)
@@ -50,7 +53,7 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
         if decoded(loaded, ids) != text.encode("utf-8"):
             raise ValueError(f"the ids of {split} do not give its text back, so they are not written")
         path = folder / f"{split}.{suffix}"
-        idfiles.write(path, array := idfiles.as_array(ids, loaded.vocab_size))
+        idfiles.write(path, array := idfiles.as_array(ids, loaded.vocab_size, path.suffix))
         click.echo(_row(path.name, array, text))
 
 

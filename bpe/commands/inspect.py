@@ -58,8 +58,12 @@ def _facts(tokenizer: Tokenizer) -> list[tuple[str, str]]:
 
 
 def _cut(tokens: Sequence[str]) -> str:
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+    if not _on_a_colour_terminal():
         return " | ".join(tokens)
     return "".join(
         click.style(token, fg=BLACK, bg=BACKGROUNDS[i % len(BACKGROUNDS)]) for i, token in enumerate(tokens)
     )
+
+
+def _on_a_colour_terminal() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")

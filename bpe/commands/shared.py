@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -29,7 +30,9 @@ def texts(files: Sequence[IO[bytes]], text: str | None) -> list[str]:
         raise click.UsageError("Give --text or files, not both.")
     if text is not None:
         return [text]
-    return [textfiles.decoded(file.read(), file.name) for file in files or [click.open_file("-", "rb")]]
+    if not files:
+        return [textfiles.decoded(sys.stdin.buffer.read(), "standard input")]
+    return [textfiles.decoded(file.read(), file.name) for file in files]
 
 
 def encoded(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:
