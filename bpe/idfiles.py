@@ -131,7 +131,8 @@ def claim(path: Path, tokenizer: Tokenizer, force: bool = False) -> None:
     if others and not force:
         raise ValueError(
             f"{path} holds ids of another tokenizer: {', '.join(file.name for file in others)} belong to "
-            f"fingerprint {owner(path) or 'unknown'}, and this one is {tokenizer.fingerprint}"
+            f"fingerprint {owner(path) or 'unknown'}, and this one is {tokenizer.fingerprint}. "
+            f"They are deleted only by force (--force)."
         )
     for file in others:
         file.unlink()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from bpe.corpora import WIKITEXT2_SPLITS, wikitext2_path
@@ -58,8 +57,8 @@ def prepared() -> bool:
     return all(wikitext2_path(split).is_file() for split in WIKITEXT2_SPLITS)
 
 
-def write(raw: Mapping[str, str]) -> list[Path]:
-    """Clean the text of each split and write it; return the paths.
+def write(raw: Mapping[str, str]) -> None:
+    """Clean the text of each split and write it.
 
     Raises ValueError for a split without text, before anything is written, and OSError.
     """
@@ -71,4 +70,3 @@ def write(raw: Mapping[str, str]) -> list[Path]:
         path = wikitext2_path(split)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text.encode("utf-8"))
-    return [wikitext2_path(split) for split in cleaned]

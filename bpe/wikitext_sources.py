@@ -93,12 +93,9 @@ def _file_of(split: str, folder: Path) -> Path:
 
 def _read(path: Path) -> str:
     try:
-        text = _read_parquet(path) if path.suffix.lower() == ".parquet" else textfiles.read(path)
+        return _read_parquet(path) if path.suffix.lower() == ".parquet" else textfiles.read(path)
     except ValueError as error:
         raise SourceError(str(error)) from error
-    if not text.strip():
-        raise SourceError(f"{path} holds no text")
-    return text
 
 
 def _read_parquet(path: Path) -> str:

@@ -1,5 +1,7 @@
 """The tokenizer: training, encoding, decoding, and what it says to bad input."""
 
+import tracemalloc
+
 import numpy
 import pytest
 from hypothesis import given
@@ -284,6 +286,17 @@ def test_a_character_in_pieces_is_joined_before_it_is_decoded():
     assert tokenizer.decode([0xE6, 0x9C]) == "\ufffd"
     with pytest.raises(UnicodeDecodeError):
         tokenizer.decode([0x80], errors="strict")
+
+
+def test_decoding_takes_little_more_memory_than_the_text():
+    tokenizer = BPETokenizer.train("abab", 257)
+    ids = [97] * 200_000
+    tokenizer.decode([97])
+    tracemalloc.start()
+    tokenizer.decode(ids)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5 * len(ids)
 
 
 def test_bad_ids(tokenizer):

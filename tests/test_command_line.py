@@ -188,6 +188,15 @@ def test_all_options_of_training(text_file: Path, tmp_path: Path) -> None:
     assert load_tokenizer(output).fingerprint == same.fingerprint
 
 
+def test_special_tokens_of_the_text_give_no_base_tokens(tmp_path: Path) -> None:
+    text, output = tmp_path / "text.txt", tmp_path / "tokenizer.json"
+    text.write_bytes(b"abab<end>abab")
+    options = ["--alphabet", "characters", "--special", "<end>"]
+    assert train(text, "--vocab-size", 5, *options, output=output).exit_code == 0
+    same = BPETokenizer.train("abab<end>abab", 5, alphabet="characters", special_tokens=["<end>"])
+    assert load_tokenizer(output).fingerprint == same.fingerprint
+
+
 def test_several_files_are_several_documents(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.txt").write_bytes(b"xyxyxyxy")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bpe import BPETokenizer, CharTokenizer
+from bpe import BPETokenizer, CharTokenizer, load_tokenizer
 
 
 @pytest.fixture
@@ -53,6 +53,20 @@ def test_a_later_version(path, version):
     change(path, version=version)
     with pytest.raises(ValueError, match=f"has version {version!r} of the format, and this module reads"):
         BPETokenizer.load(path)
+
+
+def test_a_tokenizer_of_either_kind(path, tmp_path):
+    CharTokenizer("abc").save(tmp_path / "characters.json")
+    assert isinstance(load_tokenizer(path), BPETokenizer)
+    assert isinstance(load_tokenizer(tmp_path / "characters.json"), CharTokenizer)
+    assert load_tokenizer(path).fingerprint == BPETokenizer.load(path).fingerprint
+
+
+@pytest.mark.parametrize("kind", ["words", None, ["characters"]])
+def test_a_kind_that_nobody_knows(path, kind):
+    change(path, kind=kind)
+    with pytest.raises(ValueError, match=r"tokenizer\.json holds a tokenizer of kind"):
+        load_tokenizer(path)
 
 
 def test_another_kind(path):

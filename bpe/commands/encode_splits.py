@@ -42,10 +42,7 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
     loaded = load_tokenizer(tokenizer)
     texts = {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
     folder = idfiles.folder(loaded, name or tokenizer.stem)
-    try:
-        idfiles.claim(folder, loaded, force)
-    except ValueError as error:
-        raise ValueError(f"{error}. --force deletes them.") from error
+    idfiles.claim(folder, loaded, force)
     click.echo(f"{folder}, fingerprint {loaded.fingerprint}")
     for split, text in texts.items():
         click.echo(f"Encoding {split}: {len(text):,} characters.", err=True)

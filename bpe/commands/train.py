@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
 from bpe import presplit, show, special, textfiles
-from bpe.bytepair import BPETokenizer
+from bpe.bytepair import Alphabet, BPETokenizer, count_pieces
 from bpe.commands.shared import print_longest_tokens, texts
 from bpe.loading import load_tokenizer
 from bpe.pairs import MergeStep
@@ -93,7 +93,7 @@ def _special(context: click.Context, parameter: click.Parameter, value: tuple[st
 def train(
     files: tuple[IO[bytes], ...],
     vocab_size: int,
-    alphabet: str,
+    alphabet: Alphabet,
     characters: int | None,
     base_from: tuple[Path, ...],
     min_frequency: int,
@@ -116,12 +116,13 @@ def train(
     _refuse_repeated(files)
     _refuse_unwritable(output)
     documents = list(_first_characters(texts(files, None), characters))
-    base = _base_tokens(alphabet, documents, base_from)
+    pieces = count_pieces(documents, pattern, special_tokens)
+    base = _base_tokens(alphabet, pieces, base_from)
     click.echo(f"Learning from {sum(map(len, documents)):,} characters, with {len(base):,} base tokens.")
-    tokenizer = BPETokenizer.train(
-        documents,
+    tokenizer = BPETokenizer.train_from_counts(
+        pieces,
         vocab_size,
-        alphabet="bytes" if alphabet == "bytes" else "characters",
+        alphabet=alphabet,
         base_tokens=base if alphabet == "characters" else None,
         pattern=pattern,
         special_tokens=special_tokens,
@@ -159,13 +160,13 @@ def _first_characters(documents: Sequence[str], limit: int | None) -> Iterator[s
         left -= len(document)
 
 
-def _base_tokens(alphabet: str, documents: Sequence[str], base_from: Sequence[Path]) -> list[Any]:
+def _base_tokens(alphabet: Alphabet, pieces: Iterable[str], base_from: Sequence[Path]) -> list[Any]:
     if alphabet == "bytes":
         return [bytes([value]) for value in range(256)]
     paths = [
         path for given in base_from for path in (sorted(given.glob("*.txt")) if given.is_dir() else [given])
     ]
-    return sorted(set().union(*documents, *map(textfiles.read, paths)))
+    return sorted(set().union(*pieces, *map(textfiles.read, paths)))
 
 
 def _print_why_it_stopped(tokenizer: BPETokenizer, vocab_size: int, min_frequency: int) -> None:
