@@ -73,8 +73,8 @@ def read(path: Path) -> list[int]:
         array = _read_npy(path) if path.suffix == ".npy" else _read_pt(path)
     except OSError:
         raise
-    except Exception as error:  # a damaged file can fail in any of the ways in which unpacking it can
-        raise ValueError(f"{path} is no {path.suffix} file of ids, or is damaged: {error}") from error
+    except Exception as error:  # what is no such file fails in many ways, and some advise to trust it
+        raise ValueError(f"{path} is no {path.suffix} file of ids, or is damaged") from error
     if getattr(array, "ndim", None) != 1 or array.dtype.kind not in "iu":
         raise ValueError(f"{path} holds no row of integers, but {_described(array)}")
     ids: list[int] = array.tolist()

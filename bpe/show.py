@@ -13,7 +13,8 @@ Token = bytes | str
 # Backgrounds that neighbours can be told apart by, with dark letters, so on light and dark pages alike.
 COLOURS = ("#cfe8ff", "#ffe0b3", "#d5f0c8", "#f6d0e4", "#e3dcfa", "#fff2a8")
 # What would be invisible, as it is shown.
-VISIBLE = str.maketrans({" ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽", "\u3000": "□"})
+CONTROLS = {chr(code): chr(0x2400 + code) for code in range(32)} | {"\x7f": "␡"}
+VISIBLE = str.maketrans(CONTROLS | {" ": "·", "\n": "⏎", "\t": "⇥", "\u00a0": "⍽", "\u3000": "□"})
 
 
 class Tokenizer(Protocol):

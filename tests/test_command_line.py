@@ -648,4 +648,4 @@ def test_a_console_without_chinese(tokenizer: Path) -> None:
     )
     stdout, _ = process.communicate()
     assert process.returncode == 0
-    assert stdout.decode().splitlines()[-1] == r"[e6] | [9c] | [88]"
+    assert rb"\xb7" in stdout  # the dot that stands for a space

@@ -14,6 +14,8 @@ from bpe import BPETokenizer, CharTokenizer, show
         ("，行".encode()[1:], "[bc 8c]行"),
         (b" the\n", "·the⏎"),
         ("a\tb", "a⇥b"),
+        ("\r\n", "␍⏎"),
+        ("\x1b[31m\x00\x7f", "␛[31m␀␡"),  # what a terminal would obey
         (b"][", "]["),
     ],
 )

@@ -58,12 +58,12 @@ def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> bytes:
 
 
 def print_longest_tokens(tokenizer: Tokenizer, number: int = 10) -> None:
-    """Print the longest tokens with their ids; of equally long ones, the earlier."""
-    if isinstance(tokenizer, CharTokenizer):
+    """Print the longest tokens that merges made, with their ids; of equally long ones, the earlier."""
+    if isinstance(tokenizer, CharTokenizer) or not tokenizer.merges:
         return
     unit = "bytes" if tokenizer.alphabet == "bytes" else "characters"
     by_length = sorted(
-        ((i, token) for i, token in enumerate(tokenizer.vocabulary) if token is not None),
+        ((i, token) for i, token in enumerate(tokenizer.vocabulary) if token is not None and len(token) > 1),
         key=lambda entry: -len(entry[1]),
     )
     click.echo(f"The longest tokens, in {unit}:")
