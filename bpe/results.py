@@ -1,0 +1,32 @@
+"""Measurements that take longer than a chapter may: made by `benchmarks/`, kept in the checkout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bpe.files import write_atomically
+
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "results"
+
+
+def read(name: str) -> dict[str, Any]:
+    """What was measured. Raises FileNotFoundError, naming the command to run, where it is missing."""
+    path = FOLDER / f"{name}.json"
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path} is not there. It comes with the course's folder, and "
+            f"`python benchmarks/{name}.py` measures it anew."
+        ) from None
+    return content
+
+
+def write(name: str, content: dict[str, Any]) -> Path:
+    """Store what was measured; an earlier file is replaced only when all is written."""
+    path = FOLDER / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    return path
