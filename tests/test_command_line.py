@@ -644,7 +644,11 @@ def test_a_reader_that_goes_away(tokenizer: Path) -> None:
 
 def test_a_console_without_chinese(tokenizer: Path) -> None:
     process = started(
-        "inspect", tokenizer, "--text", "月", before="import sys; sys.stdout.reconfigure(encoding='ascii')"
+        "inspect",
+        tokenizer,
+        "--text",
+        "月",
+        before="import sys; sys.stdout.reconfigure(encoding='iso8859-2')",
     )
     stdout, _ = process.communicate()
     assert process.returncode == 0
