@@ -6,7 +6,7 @@ answer, tries it, and returns None where it is right and else a sentence that he
     @exercise
     def exercise_1(longest):
         if longest(["a", "bcd"]) != "bcd":
-            return "of 'a' and 'bcd' it should give 'bcd'"
+            return "Of 'a' and 'bcd' it should give 'bcd'."
 """
 
 from __future__ import annotations
