@@ -7,6 +7,8 @@ none of numpy, torch, matplotlib or datasets.
 from __future__ import annotations
 
 import importlib
+import pkgutil
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,16 +38,15 @@ _HOME = {
     "load_tokenizer": "bpe.loading",
     "merge_pair": "bpe.pairs",
 }
-_SUBMODULES = {"characters", "bytepair", "checks", "corpora", "forest", "pairs", "poems", "presplit", "show"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if name in _SUBMODULES:
+    if find_spec(f"bpe.{name}"):
         return importlib.import_module(f"bpe.{name}")
     raise AttributeError(f"module 'bpe' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *_SUBMODULES})
+    return sorted({*globals(), *_HOME, *(module.name for module in pkgutil.iter_modules(__path__))})

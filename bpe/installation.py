@@ -26,7 +26,7 @@ PURPOSES = {
     "matplotlib": "plots: chapter 1 on",
     "zhplot": "a font for Chinese in plots",
     "opencc": "preparing the poems",
-    "pooch": "downloads",
+    "requests": "downloads",
     "datasets": "WikiText-2: chapter 6",
     "ipywidgets": "progress bars in notebooks",
     "torch": "the Mini-GPT: chapter 7",

@@ -35,7 +35,7 @@ def form_pattern(syllables: int, couplets: int) -> re.Pattern[str]:
 
     A couplet is two verses; the first ends in a comma, the second in a full stop.
     """
-    verse = f"[一-鿿]{{{syllables}}}"
+    verse = rf"[\u4e00-\u9fff]{{{syllables}}}"
     return re.compile(f"(?:{verse}，{verse}。){{{couplets}}}")
 
 

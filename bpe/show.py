@@ -72,9 +72,9 @@ _TOKEN = "color:#1a1a1a; padding:2px 1px; border-radius:3px; margin-right:1px"
 
 
 def _coloured(text: str, colour: str) -> str:
-    # A line end is shown, and then the line ends.
-    shown = html.escape(text).replace("⏎", "⏎<br>")
-    return f'<span style="background:{colour}; {_TOKEN}">{shown}</span>'
+    # The line ends after a token that ends in a line end; within a token it would make one look like two.
+    end = "<br>" if text.endswith("⏎") else ""
+    return f'<span style="background:{colour}; {_TOKEN}">{html.escape(text)}</span>{end}'
 
 
 def _cycle(length: int) -> list[str]:

@@ -20,6 +20,7 @@ PROGRESS_BAR = re.compile(r"\d+%\|")
 ABSOLUTE_PATH = re.compile(
     r"(?<![\w./:-])/(?:home|root|Users|tmp|var|usr|opt|mnt|private)/|\b[A-Z]:\\+Users|ipykernel_\d+"
 )
+RELATIVE_LINK = re.compile(r"\]\(([^):#]+\.ipynb)\)")
 SECTIONS = ("## Self-test", "## Exercises")
 QUESTIONS = 3
 
@@ -30,7 +31,8 @@ def problems(path: Path) -> list[str]:
     rules = [metadata, widgets, execution_order, plain_python, short_cells, outputs]
     if path.parent.name != "solutions":
         rules.append(sections)
-    return [problem for rule in rules for problem in rule(notebook)]
+    found = [problem for rule in rules for problem in rule(notebook)]
+    return [*found, *dead_links(notebook, path.parent)]
 
 
 def metadata(notebook: NotebookNode) -> Iterator[str]:
@@ -112,6 +114,16 @@ def sections(notebook: NotebookNode) -> Iterator[str]:
             yield f"no section {section!r}"
     if (folded := sum(text.count("<details>") for text in prose)) < QUESTIONS:
         yield f"{folded} folded answers (<details>), fewer than {QUESTIONS}"
+
+
+def dead_links(notebook: NotebookNode, folder: Path) -> Iterator[str]:
+    """Every relative link leads to a file, from a chapter and also from its copy in work/."""
+    for number, cell in enumerate(notebook.cells, 1):
+        for link in RELATIVE_LINK.findall(cell.source) if cell.cell_type == "markdown" else ():
+            if not (folder / link).is_file():
+                yield f"cell {number}: a link to {link}, which is not there"
+            elif folder.name == "notebooks" and link.startswith("solutions"):
+                yield f"cell {number}: from work/ the link {link} leads nowhere; put ../notebooks/ before it"
 
 
 def unpaired(folder: Path) -> list[str]:

@@ -25,7 +25,7 @@ def verdict(capsys, check, answer):
 
 def test_a_function(capsys):
     assert verdict(capsys, exercise_1, lambda n: n + n) == "exercise 1: correct\n"
-    assert verdict(capsys, exercise_1, lambda n: n + 1) == "exercise 1: not yet. twice 5 is not 6\n"
+    assert verdict(capsys, exercise_1, lambda n: n + 1) == "exercise 1: not yet. Twice 5 is not 6\n"
 
 
 @pytest.mark.parametrize("stub", [lambda n: ..., lambda n: None])
@@ -36,7 +36,7 @@ def test_an_unwritten_function(capsys, stub):
 def test_a_value(capsys):
     assert verdict(capsys, exercise_2, ...) == "exercise 2: not started\n"
     assert verdict(capsys, exercise_2, 3) == "exercise 2: correct\n"
-    assert verdict(capsys, exercise_2, 4) == "exercise 2: not yet. count again\n"
+    assert verdict(capsys, exercise_2, 4) == "exercise 2: not yet. Count again\n"
 
 
 def test_an_error_in_the_answer_is_told(capsys):

@@ -62,9 +62,9 @@ def tuples(text):
     ("answer", "verdict"),
     [
         (most_frequent, "exercise 1: correct"),
-        (last_of_ties, "for 'banana' you give 'na'; it should be 'an'"),
-        (without_overlaps, "for 'aaabab' you give 'ab'; it should be 'aa'"),
-        (nothing_for_short, "for 'x' you give None; it should be ''"),
+        (last_of_ties, "For 'banana' you give 'na'; it should be 'an'"),
+        (without_overlaps, "For 'aaabab' you give 'ab'; it should be 'aa'"),
+        (nothing_for_short, "For 'x' you give None; it should be ''"),
         (tuples, "the tuple ('a', 'n')"),
     ],
 )
@@ -81,14 +81,14 @@ def test_exercise_1(said, answer, verdict):
         (..., "exercise 2: not started"),
         ((["so", "l"], ("o", "l")), "exercise 2: correct"),
         ((["s", "ol"], ("s", "o")), "exercise 2: correct"),
-        ((["l", "o", "w"], ("l", "o")), "both ways give ['lo', 'w']"),
-        ((["a", "a", "a"], ("a", "a")), "both ways give ['aa', 'a']"),
+        ((["l", "o", "w"], ("l", "o")), "Both ways give ['lo', 'w']"),
+        ((["a", "a", "a"], ("a", "a")), "Both ways give ['aa', 'a']"),
         (([], ("a", "b")), "fewer than two symbols"),
         ((["a ", "b"], ("a", "b")), "'a ' is not allowed"),
         ((["a", ""], ("a", "b")), "'' is not allowed"),
         (([1, 2], (1, 2)), "1 is not allowed"),
-        ("so l", "give (symbols, pair)"),
-        (42, "give (symbols, pair)"),
+        ("so l", "Give (symbols, pair)"),
+        (42, "Give (symbols, pair)"),
     ],
 )
 def test_exercise_2(said, answer, verdict):
@@ -127,7 +127,7 @@ def in_place(ids, merges):
     ("answer", "verdict"),
     [
         (in_one_pass, "exercise 3: correct"),
-        (backwards, "for the ids [1, 2, 1, 2, 3]"),
+        (backwards, "For the ids [1, 2, 1, 2, 3]"),
         (first_place_only, "you give [4, 1, 2, 3]; it should be [5, 3]"),
         (in_place, "changes the list that it is given: [1, 2, 1, 2, 3] became [5, 3]"),
     ],

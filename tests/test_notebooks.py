@@ -122,6 +122,10 @@ def this_checkout(notebook: NotebookNode) -> None:
     notebook.cells[1].outputs[0].text = f"{TESTS}"
 
 
+def dead_link(notebook: NotebookNode) -> None:
+    notebook.cells[0].source += "[a chapter](99_nothing.ipynb) [a page](https://example.org/a.ipynb)"
+
+
 def no_sections(notebook: NotebookNode) -> None:
     notebook.cells[0].source = "# A chapter"
 
@@ -151,6 +155,7 @@ def no_sections(notebook: NotebookNode) -> None:
         (shell_command, ["cell 2: not plain Python: invalid syntax, line 1"]),
         (home_folder, ["cell 2: a path of one machine: …/home/ada/poems.txt\n"]),
         (this_checkout, [f"cell 2: a path of one machine: …{str(TESTS)[:60]}"]),
+        (dead_link, ["cell 1: a link to 99_nothing.ipynb, which is not there"]),
         (
             no_sections,
             [

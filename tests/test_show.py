@@ -37,11 +37,12 @@ def test_rows_have_labels():
 
 
 def test_html_is_escaped_and_coloured():
-    page = show.pieces(["<b>", "&", "\n"])._repr_html_()
+    page = show.pieces(["<b>", "a\nb", "&", "\n"])._repr_html_()
     assert "&lt;b&gt;" in page
     assert "&amp;" in page
-    assert "⏎<br>" in page
-    assert page.count("background:") == 3
+    assert "⏎</span><br>" in page
+    assert page.count("<br>") == 1
+    assert page.count("background:") == 4
 
 
 def test_a_font_for_chinese():

@@ -6,7 +6,7 @@ answer, tries it, and returns None where it is right and else a sentence that he
     @exercise
     def exercise_1(longest):
         if longest(["a", "bcd"]) != "bcd":
-            return "of 'a' and 'bcd' it should give 'bcd'"
+            return "Of 'a' and 'bcd' it should give 'bcd'."
 """
 
 from __future__ import annotations
@@ -39,6 +39,12 @@ def _started(answer: Any) -> Any:
     return watched
 
 
+def _sentence(hint: str) -> str:
+    """The hint with a capital letter, unless it begins with code such as `encode("a")`."""
+    first_word = hint.split(maxsplit=1)[0]
+    return hint[0].upper() + hint[1:] if first_word.isalpha() else hint
+
+
 def exercise(check: Check) -> Callable[..., None]:
     """Turn a check into what a notebook calls: it prints the verdict and never raises."""
 
@@ -52,6 +58,6 @@ def exercise(check: Check) -> Callable[..., None]:
         except Exception as error:
             print(f"{name}: not yet. Your code raised {type(error).__name__}: {error}")
         else:
-            print(f"{name}: correct" if hint is None else f"{name}: not yet. {hint}")
+            print(f"{name}: correct" if hint is None else f"{name}: not yet. {_sentence(hint)}")
 
     return verdict
