@@ -2,6 +2,7 @@
 #   make lab ARGS="--no-browser --port 8899"    hands arguments on to JupyterLab
 #   make lab PYTHON=python3.12                  takes another Python for .venv
 #   make data POEMS_SOURCE=PATH                 takes the poems from a folder or an archive
+#   make data WIKITEXT2_SOURCE=PATH             takes WikiText-2 from a folder
 
 PYTHON ?= python3
 POEMS_SOURCE ?= auto
@@ -9,6 +10,8 @@ POEMS_SOURCE ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
+POEMS = $(RUN) prepare_poems.py --source "$(POEMS_SOURCE)"
+WIKITEXT2 = $(RUN) -m bpe wikitext2 $(if $(WIKITEXT2_SOURCE),--source "$(WIKITEXT2_SOURCE)")
 
 # A .venv that lost its Python, or was moved along with the checkout, no longer counts as installed.
 ifneq ($(shell test -x $(RUN) && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
@@ -17,12 +20,12 @@ endif
 
 export PYTHONUTF8 = 1
 
-.PHONY: help lab data poems test test-full check notebooks reset
+.PHONY: help lab data corpora test test-full check notebooks reset
 
 help:
 	@echo 'make lab              open the course in JupyterLab'
 	@echo 'make reset NB=05      begin a chapter anew; your copy is kept beside it'
-	@echo 'make data             prepare the Tang poems'
+	@echo 'make data             prepare the Tang poems and WikiText-2'
 	@echo 'make test             all checks: lint, types, tests, every notebook run and compared'
 	@echo 'make test-full        the same with the long tests'
 	@echo 'make notebooks        run all notebooks and store their outputs (NB=05 for one)'
@@ -43,19 +46,21 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	@pwd -P > $@
 
 data: $(INSTALLED)
-	$(RUN) prepare_poems.py --source "$(POEMS_SOURCE)"
+	$(POEMS)
+	$(WIKITEXT2)
 
-# Where the poems cannot be had, prepare_poems.py says why, and what does not need them still works.
-poems: $(INSTALLED)
-	@test -e "$${BPE_DATA:-data}/tang_poems.txt" || $(RUN) prepare_poems.py --source "$(POEMS_SOURCE)" || true
+# Where a corpus cannot be had, its command says why, and what does not need it still works.
+corpora: $(INSTALLED)
+	@test -e "$${BPE_DATA:-data}/tang_poems.txt" || $(POEMS) || true
+	@test -e "$${BPE_DATA:-data}/wikitext2/test.txt" || $(WIKITEXT2) || true
 
-lab: poems
+lab: corpora
 	$(RUN) notebooks/lab.py $(ARGS)
 
 reset: $(INSTALLED)
 	@$(RUN) notebooks/lab.py --reset "$(NB)"
 
-check: poems
+check: corpora
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
@@ -66,5 +71,5 @@ test: check
 test-full: check
 	$(RUN) -m pytest -m "" --hypothesis-profile full $(ARGS)
 
-notebooks: poems
+notebooks: corpora
 	$(RUN) notebooks/store.py $(NB)

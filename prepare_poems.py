@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import logging
 import sys
 from pathlib import Path
 
@@ -14,20 +12,15 @@ except ImportError:
     sys.exit("This needs what `make lab` or `pip install -e .[course]` installs: run it with that Python.")
 
 from bpe import poems, sources
+from bpe.console import CTRL_C, log_to_stderr, use_any_console
 from bpe.corpora import TANG_POEMS, data_folder
 from bpe.files import write_atomically
 
 FETCHED = ("auto", "github", "npm")
-CTRL_C = 130  # the exit status that shells give to a command stopped by Ctrl-C
 
 VARIANTS = """\
 Variants such as 鴈 (now 雁) and 皷 (now 鼓) stay as they are: OpenCC's t2s maps traditional characters to
 simplified ones and nothing else."""
-
-
-class _ToStderr(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(self.format(record), err=True)
 
 
 def make(output: Path, source: str) -> poems.Selection:
@@ -99,13 +92,6 @@ def _sha256(content: bytes) -> str:
     )
 
 
-def _use_any_console() -> None:
-    """Let a console that has no Chinese characters print their codes, instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def _source(context: click.Context, parameter: click.Parameter, value: str) -> str:
     if value in FETCHED or Path(value).exists():
         return value
@@ -136,9 +122,8 @@ def main(source: str, output: Path | None, force: bool) -> None:
     is counted in the raw files; they are kept in downloads/chinese-poetry in the data folder. The data
     folder is data/ here, or what the environment variable BPE_DATA names.
     """
-    _use_any_console()
-    sources.log.setLevel(logging.INFO)
-    sources.log.handlers = [_ToStderr()]
+    use_any_console()
+    log_to_stderr(sources.log)
     output = output or data_folder() / TANG_POEMS
     try:
         if output.exists() and not force:

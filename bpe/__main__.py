@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from typing import Any
 
 import click
@@ -17,8 +15,7 @@ from bpe.commands.fingerprint import fingerprint
 from bpe.commands.inspect import inspect
 from bpe.commands.train import train
 from bpe.commands.wikitext2 import wikitext2
-
-CTRL_C = 130  # the exit status that shells give to a command stopped by Ctrl-C
+from bpe.console import CTRL_C, use_any_console
 
 
 class _Commands(click.Group):
@@ -41,13 +38,6 @@ class _Commands(click.Group):
             raise click.ClickException(str(error)) from error
 
 
-def _use_any_console() -> None:
-    """Let a console that has not all characters print their codes, instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -65,7 +55,7 @@ def main() -> None:
 
     Exit status: 0 when all went well, 1 for a failure, 2 for wrong use, 130 for Ctrl-C.
     """
-    _use_any_console()
+    use_any_console()
 
 
 if __name__ == "__main__":

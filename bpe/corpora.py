@@ -12,6 +12,14 @@ WIKITEXT2 = "wikitext2"
 WIKITEXT2_SPLITS = ("train", "valid", "test")
 
 
+# What each corpus is made of, in the data folder, and the command that makes it.
+FILES = {
+    "tang_poems": [TANG_POEMS],
+    "wikitext2": [f"{WIKITEXT2}/{split}.txt" for split in WIKITEXT2_SPLITS],
+}
+COMMANDS = {"tang_poems": "python prepare_poems.py", "wikitext2": "python -m bpe wikitext2"}
+
+
 def data_folder() -> Path:
     """Where the course reads and writes its data.
 
@@ -28,19 +36,27 @@ def data_folder() -> Path:
     return platformdirs.user_data_path("bpe-course")
 
 
+def missing_files(corpus: str) -> list[Path]:
+    """The files of a corpus, one of FILES, that have not been prepared."""
+    return [path for name in FILES[corpus] if not (path := data_folder() / name).is_file()]
+
+
+def _read(name: str, corpus: str) -> str:
+    path = data_folder() / name
+    try:
+        return textfiles.read(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path} is not there yet. Make it with `{COMMANDS[corpus]}` in the course's folder."
+        ) from None
+
+
 def tang_poems() -> list[str]:
     """The 35,135 Tang poems, shuffled, each without its line end.
 
     Raises FileNotFoundError, naming the command to run, when they have not been prepared.
     """
-    path = data_folder() / TANG_POEMS
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path} is not there yet. Make it with `python prepare_poems.py` in the course's folder."
-        ) from None
-    return text.splitlines()
+    return _read(TANG_POEMS, "tang_poems").splitlines()
 
 
 def wikitext2_path(split: str) -> Path:
@@ -55,8 +71,4 @@ def wikitext2(split: str) -> str:
 
     Raises FileNotFoundError, naming the command to run, when it has not been prepared.
     """
-    path = wikitext2_path(split)
-    try:
-        return textfiles.read(path)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{path} is not there yet. Make it with `python -m bpe wikitext2`.") from None
+    return _read(wikitext2_path(split).relative_to(data_folder()).as_posix(), "wikitext2")

@@ -27,7 +27,7 @@ PURPOSES = {
     "zhplot": "a font for Chinese in plots",
     "opencc": "preparing the poems",
     "requests": "downloads",
-    "datasets": "WikiText-2: chapter 6",
+    "datasets": "preparing WikiText-2",
     "ipywidgets": "progress bars in notebooks",
     "torch": "the Mini-GPT: chapter 7",
 }
@@ -46,7 +46,7 @@ class Row(NamedTuple):
 
 def report() -> list[Row]:
     """What the course uses, whether it is there, and what to do where it is not."""
-    return [python(), *packages(), Row("device", device()), poems(), chinese_font()]
+    return [python(), *packages(), Row("device", device()), poems(), wikitext2(), chinese_font()]
 
 
 def python() -> Row:
@@ -111,6 +111,20 @@ def poems() -> Row:
     if hashlib.sha256(content).hexdigest() == TEXT_SHA256:
         return Row("Tang poems", found)
     return Row("Tang poems", found + ", other ones", "python prepare_poems.py --force")
+
+
+def wikitext2() -> Row:
+    """The prepared WikiText-2, and whether its train split has the length on which the figures rest."""
+    from bpe.wikitext import EXPECTED
+
+    what, command = "WikiText-2", corpora.COMMANDS["wikitext2"]
+    if corpora.missing_files("wikitext2"):
+        return Row(what, "missing", command)
+    characters = len(corpora.wikitext2("train"))
+    found = f"{characters:,} characters"
+    if characters == EXPECTED["train"].characters:
+        return Row(what, found)
+    return Row(what, found + ", other ones", f"{command} --force")
 
 
 def chinese_font() -> Row:

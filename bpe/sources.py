@@ -140,7 +140,7 @@ def from_github() -> None:
     can't be had or is another one; OSError when one can't be written.
     """
     wanted = missing()
-    _probe(GITHUB)
+    probe(GITHUB)
     log.info("Source: GitHub, which answers; %d of %d files to download.", len(wanted), len(manifest()))
     # The pool's threads are daemons, so after Ctrl-C nobody waits for an answer that may never come. They
     # only hold bytes: files are written here, in the main thread, where Ctrl-C is cleaned up after.
@@ -161,7 +161,7 @@ def _one_by_one(downloads: IMapIterator[tuple[str, bytes]]) -> Iterator[tuple[st
             return
 
 
-def _probe(url: str) -> None:
+def probe(url: str) -> None:
     """Raise SourceError unless some answer comes within PROBE_SECONDS."""
     # The timeout of requests leaves out the look-up of the name, which can hang too: hence the thread.
     with ThreadPool(1) as pool:

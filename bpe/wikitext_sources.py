@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bpe import progress, textfiles
-from bpe.sources import SourceError, _probe
+from bpe.sources import SourceError, probe
 
 DATASET, CONFIGURATION = "Salesforce/wikitext", "wikitext-2-v1"
 REVISION = "b08601e04326c79dfdd32d625aee71d232d685c3"
@@ -36,7 +36,7 @@ def from_hub() -> dict[str, str]:
     """
     hub = os.environ.get("HF_ENDPOINT", HUB)  # the variable by which people name a mirror
     try:
-        _probe(hub)
+        probe(hub)
         log.info("Source: %s at revision %s of %s.", hub, REVISION[:8], DATASET)
     except SourceError as error:
         log.info("No answer from %s: %s. Only a copy that was fetched before can be used.", hub, error)

@@ -66,15 +66,15 @@ def keep(copy: Path) -> Path:
     return copy.rename(kept)
 
 
-def missing_poems() -> str:
-    """The line that says what is missing, empty where nothing is."""
-    from bpe.corpora import TANG_POEMS, data_folder
+def missing_corpora() -> list[str]:
+    """A line for each corpus that is missing: what, and how to get it."""
+    from bpe import corpora
 
-    poems = data_folder() / TANG_POEMS
-    if poems.exists():
-        return ""
-    how = "make data (without make: python prepare_poems.py)"
-    return f"The poems are missing, {poems}. To get them: {how}"
+    return [
+        f"Missing: {missing[0]}. To get it: make data (without make: {command})"
+        for name, command in corpora.COMMANDS.items()
+        if (missing := corpora.missing_files(name))
+    ]
 
 
 def jupyterlab_arguments(own: list[str]) -> list[str]:
@@ -108,8 +108,7 @@ def open_course(arguments: list[str]) -> None:
         sys.exit(f"{sys.executable} does not have the course installed: see README.md.")
     if copied := copy_missing():
         print(f"New in work/: {', '.join(copied)}")
-    if line := missing_poems():
-        print(line)
+    print(*missing_corpora(), sep="\n")
     add_settings()
     from jupyterlab.labapp import LabApp
 

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from hypothesis import settings
 
-from bpe.corpora import data_folder
+from bpe import corpora
 
 os.environ["BPE_PROGRESS"] = (
     "0"  # the kernels inherit it: a progress bar in an output is never the same twice
@@ -44,8 +44,7 @@ def missing(notebook: Path) -> str | None:
 
 
 def missing_corpora(names: Iterable[str]) -> list[str]:
-    paths = [data_folder() / f"{name}.txt" for name in names]
-    return [f"the corpus {path}" for path in paths if not path.exists()]
+    return [f"the corpus {path}" for name in names for path in corpora.missing_files(name)]
 
 
 def missing_modules(names: Iterable[str]) -> list[str]:

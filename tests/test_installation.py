@@ -96,6 +96,16 @@ def test_poems_missing_or_other_ones(monkeypatch, tmp_path):
     assert found == Row("Tang poems", "2 poems, other ones", "python prepare_poems.py --force")
 
 
+def test_wikitext2_missing_or_another_text(monkeypatch, tmp_path):
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    assert installation.wikitext2() == Row("WikiText-2", "missing", "python -m bpe wikitext2")
+    (tmp_path / "wikitext2").mkdir()
+    for split in ("train", "valid", "test"):
+        (tmp_path / "wikitext2" / f"{split}.txt").write_text("= A title =\n", encoding="utf-8")
+    found = installation.wikitext2()
+    assert found == Row("WikiText-2", "12 characters, other ones", "python -m bpe wikitext2 --force")
+
+
 def answering(output):
     return lambda *arguments, **options: output
 

@@ -54,11 +54,13 @@ def test_reset_wants_one_chapter(number: str) -> None:
     assert work() == {}
 
 
-def test_missing_poems_are_told_with_the_command_that_makes_them(tmp_path: Path) -> None:
-    assert lab.missing_poems().startswith(f"The poems are missing, {tmp_path / 'tang_poems.txt'}. ")
-    assert "make data" in lab.missing_poems()
+def test_a_missing_corpus_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:
+    poems, wikitext2 = lab.missing_corpora()
+    assert poems.startswith(f"Missing: {tmp_path / 'tang_poems.txt'}. ")
+    assert "python prepare_poems.py" in poems
+    assert "python -m bpe wikitext2" in wikitext2
     (tmp_path / "tang_poems.txt").touch()
-    assert lab.missing_poems() == ""
+    assert lab.missing_corpora() == [wikitext2]
 
 
 @pytest.mark.parametrize("named", [["--port", "8899"], ["--port=8899"], ["--ServerApp.port=8899"]])

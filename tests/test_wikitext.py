@@ -204,7 +204,7 @@ NAMES = ("Salesforce/wikitext", "wikitext-2-v1", "b08601e04326c79dfdd32d625aee71
 
 
 def test_from_the_hub(data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wikitext_sources, "_probe", lambda url: None)
+    monkeypatch.setattr(wikitext_sources, "probe", lambda url: None)
     assert prepare().exit_code == 0
     assert hub.asked == [(*NAMES, "")]
     assert {split: corpora.wikitext2(split) for split in CLEANED} == CLEANED
@@ -234,7 +234,7 @@ def test_a_hub_that_never_answers(hub: types.SimpleNamespace, monkeypatch: pytes
 
 def test_datasets_is_missing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "")
-    monkeypatch.setattr(wikitext_sources, "_probe", lambda url: None)
+    monkeypatch.setattr(wikitext_sources, "probe", lambda url: None)
     monkeypatch.setitem(sys.modules, "datasets", None)
     result = prepare()
     assert result.exit_code == 1

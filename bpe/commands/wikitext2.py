@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
 from bpe import corpora, wikitext, wikitext_sources
+from bpe.console import log_to_stderr
 from bpe.sources import SourceError
-
-
-class _ToStderr(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(self.format(record), err=True)
 
 
 @click.command()
@@ -45,8 +40,7 @@ def wikitext2(source: Path | None, force: bool) -> None:
 
 
 def _raw(source: Path | None) -> dict[str, str]:
-    wikitext_sources.log.setLevel(logging.INFO)
-    wikitext_sources.log.handlers = [_ToStderr()]
+    log_to_stderr(wikitext_sources.log)
     try:
         return wikitext_sources.from_folder(source) if source else wikitext_sources.from_hub()
     except SourceError as error:
