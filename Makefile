@@ -42,7 +42,9 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	{ echo '$(PYTHON) has no venv module. On Debian and Ubuntu: apt install python3-venv'; exit 1; }
 	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
-	$(RUN) -m pip install --disable-pip-version-check -c .ci/constraints.txt -e ".[course,test]"
+	@echo 'Installing the course into $(VENV), some minutes the first time; pip may be silent for long.'
+	@$(RUN) -m pip install --disable-pip-version-check -c .ci/constraints.txt -e ".[course,test]" || \
+	{ echo 'pip could not install the course; it says why above. It needs a network the first time.'; exit 1; }
 	@pwd -P > $@
 
 data: $(INSTALLED)

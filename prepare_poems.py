@@ -124,8 +124,10 @@ def main(source: str, output: Path | None, force: bool) -> None:
     """
     use_any_console()
     log_to_stderr(sources.log)
-    output = output or data_folder() / TANG_POEMS
     try:
+        output = output or data_folder() / TANG_POEMS
+        if output.exists() and not output.is_file():
+            raise click.UsageError(f"--output: {output} is there and is no file.")
         if output.exists() and not force:
             click.echo(f"{output} is there already, so it is only reported; --force makes it anew.", err=True)
             report(output, select_again())

@@ -43,7 +43,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    if find_spec(f"bpe.{name}"):
+    if name.isidentifier() and find_spec(f"bpe.{name}"):
         return importlib.import_module(f"bpe.{name}")
     raise AttributeError(f"module 'bpe' has no attribute {name!r}")
 

@@ -85,6 +85,7 @@ class BPETokenizer:
             if i in names or held not in (None, name, name.encode("utf-8")):
                 raise ValueError(f"special token {name!r} has the id {i}, which is {names.get(i, held)!r}")
             names[i] = name
+            self.special_tokens[name] = i
             if held is not None:
                 self.vocabulary[i] = None
         while self.vocabulary and len(self.vocabulary) - 1 in names:
@@ -161,6 +162,7 @@ class BPETokenizer:
         the text itself. The other parameters are those of `train`; `pattern` is only kept for encoding.
         """
         names = special.different(special_tokens)
+        counts = _checked_counts(counts)
         base = _base_tokens(alphabet, base_tokens, counts)
         num_merges = _num_merges(vocab_size, len(base), len(names))
         min_frequency = integer(min_frequency, "min_frequency", least=1)
@@ -303,18 +305,21 @@ class BPETokenizer:
         return joined.getvalue()
 
     def _decoded(self, ids: Iterable[int]) -> Iterator[bytes]:
-        table = self._bytes_by_id
+        table, vocab_size = self._bytes_by_id, self.vocab_size
         for position, i in enumerate(ids):
-            token = table[id_below(i, len(table))]
+            token = table.get(id_below(i, vocab_size))
             if token is None:
                 raise ValueError(f"id {i} at position {position} is not in use: no token has it")
             yield token
 
     @cached_property
-    def _bytes_by_id(self) -> list[bytes | None]:
+    def _bytes_by_id(self) -> dict[int, bytes]:
         # One object for each token, however often it occurs: a long text then takes little memory.
-        tokens = map(self.token, range(self.vocab_size))
-        return [token.encode("utf-8") if isinstance(token, str) else token for token in tokens]
+        tokens = {i: token for i, token in enumerate(self.vocabulary) if token is not None}
+        return {
+            i: token.encode("utf-8") if isinstance(token, str) else token
+            for i, token in (tokens | self._special_names).items()
+        }
 
     # -- what it is ----------------------------------------------------------------------------------
 
@@ -412,14 +417,19 @@ def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
     return num_merges
 
 
-def _base_tokens(alphabet: str, given: Iterable[Token] | None, counts: Mapping[str, int]) -> list[Any]:
-    """The tokens that training starts from: all bytes, or the sorted characters."""
+def _checked_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    checked: dict[str, int] = {}
     for piece, count in counts.items():
         if not isinstance(piece, str) or not piece:
             raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
-        integer(count, f"the count of {piece!r}", least=1)
-    if not counts:
+        checked[piece] = integer(count, f"the count of {piece!r}", least=1)
+    if not checked:
         raise ValueError("the training text is empty, so there is nothing to learn from")
+    return checked
+
+
+def _base_tokens(alphabet: str, given: Iterable[Token] | None, counts: Mapping[str, int]) -> list[Any]:
+    """The tokens that training starts from: all bytes, or the sorted characters."""
     if alphabet not in ("bytes", "characters"):
         raise ValueError(f"unknown alphabet {alphabet!r}: choose 'bytes' or 'characters'")
     if alphabet == "bytes":

@@ -38,6 +38,7 @@ class CharTokenizer:
                 f"the unknown token must be a string of two or more characters, such as '<unk>', "
                 f"so that no character can be taken for it; got {unknown!r}"
             )
+        refuse_surrogates(unknown or "")
         self.characters = characters
         self.unknown = unknown
         self._ids = {character: i for i, character in enumerate(characters)}
@@ -96,13 +97,17 @@ class CharTokenizer:
         characters, unknown = content.get("characters"), content.get("unknown")
         if not (
             isinstance(characters, list)
+            and characters
             and all(isinstance(character, str) and len(character) == 1 for character in characters)
             and characters == sorted(set(characters))
             and (unknown is None or isinstance(unknown, str))
         ):
             raise ValueError(f"{path} is damaged: its characters are not a sorted list of different ones")
         tokenizer = cls.__new__(cls)
-        tokenizer._fill(characters, unknown)
+        try:
+            tokenizer._fill(characters, unknown)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
         return tokenizer
 
     def _content(self) -> dict[str, Any]:

@@ -23,12 +23,16 @@ COMMANDS = {"tang_poems": "python prepare_poems.py", "wikitext2": "python -m bpe
 def data_folder() -> Path:
     """Where the course reads and writes its data.
 
-    The folder named by the environment variable BPE_DATA, else `data/` of the checkout this module
-    runs from, else the platform's folder for user data.
+    The folder named by the environment variable BPE_DATA (a relative path starts at the checkout), else
+    `data/` of the checkout this module runs from, else the platform's folder for user data.
+    Raises ValueError when BPE_DATA names the home of a user who does not exist.
     """
-    if named := os.environ.get("BPE_DATA"):
-        return Path(named).expanduser()
     checkout = Path(__file__).resolve().parent.parent
+    if named := os.environ.get("BPE_DATA"):
+        try:
+            return checkout / Path(named).expanduser()
+        except RuntimeError as error:
+            raise ValueError(f"BPE_DATA is {named!r}: {error}") from None
     if (checkout / "prepare_poems.py").is_file():
         return checkout / "data"
     import platformdirs

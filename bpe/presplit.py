@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import regex
 
+from bpe.inputs import refuse_surrogates
+
 # Contractions, letters, digits, other signs, each with one space before; then white space. As published
 # with GPT-2; tiktoken's spelling of it cuts in the same places.
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -82,9 +84,12 @@ def resolve(pattern: Pattern) -> tuple[str, ...]:
         expressions += PATTERNS.get(item, (item,))
     for expression in expressions:
         try:
-            regex.compile(expression)
-        except regex.error as error:
+            compiled = regex.compile(expression)
+        except (regex.error, RecursionError) as error:
             raise ValueError(f"{expression!r} is not a regular expression: {error}") from None
+        refuse_surrogates(expression)
+        if compiled.flags & regex.REVERSE:
+            raise ValueError(f"{expression!r} searches from the end, (?r), and pieces are cut from the start")
     return tuple(expressions)
 
 

@@ -35,8 +35,11 @@ def watched(
             progress(item)
             yield item
     elif progress or (progress is None and wanted()):
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
 
-        yield from tqdm(items, total=total, leave=False, **bar)
+        # In a notebook a bar of text, and not on stderr: a widget is an error message when the notebook
+        # is opened again, and what stands on stderr is red.
+        file = sys.stdout if _in_notebook() else sys.stderr
+        yield from tqdm(items, total=total, leave=False, file=file, **{"delay": 1, **bar})
     else:
         yield from items

@@ -43,20 +43,21 @@ def parts(
     ordinary text.
     Raises ValueError, naming token and position, for one that is not allowed.
     """
-    allowed, disallowed = _chosen(allowed, names), _chosen(disallowed, names)
+    allowed = _chosen(allowed, names)
+    refused = set(_chosen(disallowed, names)).difference(allowed)
     start = 0
-    for match in expression(names).finditer(text):
+    # Names that are neither are left out of the search, or they would hide others that begin within them.
+    for match in expression({*allowed, *refused}).finditer(text):
         name = match.group()
-        if name in allowed:
-            if match.start() > start:
-                yield text[start : match.start()], False
-            yield name, True
-            start = match.end()
-        elif name in disallowed:
+        if name in refused:
             raise ValueError(
                 f"the text holds the special token {name!r} at position {match.start()}; to take it as one "
                 f"give allowed_special={{{name!r}}}, to take it as ordinary text disallowed_special=()"
             )
+        if match.start() > start:
+            yield text[start : match.start()], False
+        yield name, True
+        start = match.end()
     if start < len(text):
         yield text[start:], False
 

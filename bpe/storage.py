@@ -58,7 +58,7 @@ def kind(path: str | Path) -> str:
 def _read(path: Path) -> dict[str, Any]:
     try:
         file = json.loads(path.read_bytes().decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a tokenizer of this course, or is damaged: {error}") from None
     if not isinstance(file, dict) or file.get("format") != FORMAT:
         raise ValueError(f'{path} is not a tokenizer of this course: it has no "format": "{FORMAT}"')

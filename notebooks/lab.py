@@ -12,7 +12,6 @@ import argparse
 import importlib.util
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -32,8 +31,23 @@ SETTINGS = {
 
 
 def chapters(number: str = "") -> list[Path]:
-    """The chapters whose names begin so."""
-    return sorted(CHAPTERS.glob(f"{number}*.ipynb"))
+    """The chapters whose names begin so; 5 means 05."""
+    start = number.zfill(2) if number.isdigit() else number
+    return sorted(
+        path for path in CHAPTERS.glob("*.ipynb") if path.name.startswith(start)
+    )
+
+
+def write_copy(path: Path, copy: Path) -> None:
+    """Writes a chapter as a reader begins it: without outputs, for one predicts them."""
+    from bpe.files import write_atomically
+
+    notebook = json.loads(path.read_bytes())
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
+    text = json.dumps(notebook, ensure_ascii=False, indent=1)
+    write_atomically(copy, f"{text}\n".encode())
 
 
 def copy_missing() -> list[str]:
@@ -41,7 +55,7 @@ def copy_missing() -> list[str]:
     WORK.mkdir(exist_ok=True)
     missing = [path for path in chapters() if not (WORK / path.name).exists()]
     for path in missing:
-        shutil.copyfile(path, WORK / path.name)
+        write_copy(path, WORK / path.name)
     return [path.name for path in missing]
 
 
@@ -53,9 +67,16 @@ def reset(number: str) -> str:
         sys.exit(f"Which chapter? {number!r} fits {len(found)} of these: {names}")
     copy = WORK / found[0].name
     WORK.mkdir(exist_ok=True)
-    told = f"; what you had is now work/{keep(copy).name}" if copy.exists() else ""
-    shutil.copyfile(found[0], copy)
-    return f"work/{copy.name} is new{told}"
+    kept = keep(copy) if copy.exists() else None
+    try:
+        write_copy(found[0], copy)
+    except OSError:
+        if kept:
+            kept.rename(copy)
+        raise
+    return f"work/{copy.name} is new" + (
+        f"; what you had is now work/{kept.name}" if kept else ""
+    )
 
 
 def keep(copy: Path) -> Path:
@@ -116,6 +137,7 @@ def open_course(arguments: list[str]) -> None:
 
 
 def main() -> None:
+    """Does what the command line asks for."""
     parser = argparse.ArgumentParser(
         description="Open the course in JupyterLab. Other arguments go to JupyterLab.",
         allow_abbrev=False,
@@ -124,10 +146,13 @@ def main() -> None:
         "--reset", metavar="NB", help="make the working copy of a chapter anew (05)"
     )
     options, arguments = parser.parse_known_args()
-    if options.reset is None:
-        open_course(arguments)
-    else:
-        print(reset(options.reset))
+    try:
+        if options.reset is None:
+            open_course(arguments)
+        else:
+            print(reset(options.reset))
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -128,6 +128,15 @@ def test_counting_and_learning_are_two_halves():
     assert BPETokenizer.train_from_counts(counts, 300, pattern="words").fingerprint == whole.fingerprint
 
 
+def test_counts_may_be_numbers_of_numpy():
+    """Small integers of numpy would overflow where the counts of pairs are added up."""
+    counts = {"abab": 100, "ac": 90, "abc": 110}
+    expected = BPETokenizer.train_from_counts(counts, 260)
+    for engine in ENGINES:
+        small = {piece: numpy.uint8(count) for piece, count in counts.items()}
+        assert BPETokenizer.train_from_counts(small, 260, engine=engine).merges == expected.merges
+
+
 def test_the_order_of_counts_decides_ties():
     one = BPETokenizer.train_from_counts({"ab": 2, "cd": 2}, 257)
     other = BPETokenizer.train_from_counts({"cd": 2, "ab": 2}, 257)
@@ -155,6 +164,9 @@ def test_the_order_of_counts_decides_ties():
         ({"alphabet": "characters", "vocab_size": 1}, ValueError, "the least is 2"),
         ({"pattern": "("}, ValueError, "is not a regular expression"),
         ({"pattern": 5}, TypeError, "pattern"),
+        ({"pattern": r"(?r)\w+"}, ValueError, "searches from the end"),
+        ({"pattern": "(" * 5000 + ")" * 5000}, ValueError, "is not a regular expression"),
+        ({"pattern": "\ud800"}, ValueError, "lone surrogate"),
         ({"pattern": [5]}, TypeError, "pattern must be a str, not int"),
         ({"special_tokens": "<|end|>"}, TypeError, "a list of strings"),
         ({"special_tokens": [""]}, ValueError, "must not be empty"),
@@ -168,7 +180,8 @@ def test_bad_input_to_train(arguments, error, message):
 
 
 @pytest.mark.parametrize(
-    ("counts", "error"), [({"": 1}, ValueError), ({"a": 0}, ValueError), ({"a": 1.5}, TypeError)]
+    ("counts", "error"),
+    [({"": 1}, ValueError), ({"a": 0}, ValueError), ({"a": 1.5}, TypeError), ({}, ValueError)],
 )
 def test_bad_counts(counts, error):
     with pytest.raises(error):
@@ -277,6 +290,17 @@ def test_allowed_or_not_the_text_comes_back(tokenizer, text):
         assert tokenizer.decode(tokenizer.encode(text, **options)) == text
 
 
+OVERLAPPING = BPETokenizer([b"a", b"b", b"c"], special_tokens={"ab": 3, "bc": 4, "abc": 5})
+
+
+def test_a_special_token_that_is_text_hides_no_other():
+    with pytest.raises(ValueError, match="special token 'bc' at position 1"):
+        OVERLAPPING.encode("abc", disallowed_special={"bc"})
+    assert OVERLAPPING.encode("abc", allowed_special={"bc"}, disallowed_special=()) == [0, 4]
+    assert OVERLAPPING.encode("abc", allowed_special={"ab"}, disallowed_special=()) == [3, 2]
+    assert OVERLAPPING.encode("abc", allowed_special="all") == [5]
+
+
 # -- decoding -----------------------------------------------------------------------------------------
 
 
@@ -343,6 +367,14 @@ def test_a_hole_has_no_text():
 def test_parts_that_do_not_fit_together(arguments, error, message):
     with pytest.raises(error, match=message):
         BPETokenizer(**({"tokens": [b"a", b"b", b"ab", b"aba"]} | arguments))
+
+
+def test_ids_of_special_tokens_may_be_far_away_and_of_numpy(tmp_path):
+    far = BPETokenizer([b"a"], special_tokens={"<e>": numpy.int64(10**12)})
+    assert far.vocab_size == 10**12 + 1
+    assert far.decode([0, 10**12]) == "a<e>"
+    far.save(tmp_path / "far.json")
+    assert BPETokenizer.load(tmp_path / "far.json").fingerprint == far.fingerprint
 
 
 def test_special_tokens_may_stand_among_the_tokens():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe import CharTokenizer
+from bpe import CharTokenizer, storage
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -62,6 +62,8 @@ def test_an_unknown_token_is_no_character(unknown):
 def test_lone_surrogates_are_refused():
     with pytest.raises(ValueError, match=r"U\+D800 at position 1"):
         CharTokenizer("a\ud800")
+    with pytest.raises(ValueError, match="lone surrogate"):
+        CharTokenizer("ab", unknown="\ud800\ud800")
     with pytest.raises(ValueError, match=r"U\+DFFF at position 0"):
         CharTokenizer("ab", unknown="<unk>").encode("\udfff")
 
@@ -86,6 +88,23 @@ def test_ids_out_of_range_or_no_integers_are_refused():
     for i in ("a", 1.0, None):
         with pytest.raises(TypeError, match="must be an integer"):
             tokenizer.decode([i])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"characters": []},
+        {"characters": ["b", "a"]},
+        {"characters": ["ab"]},
+        {"unknown": 5},
+        {"unknown": "?"},
+    ],
+)
+def test_content_that_is_wrong_though_its_fingerprint_is_right(tmp_path, entry):
+    path = tmp_path / "tokenizer.json"
+    storage.save(path, CharTokenizer.KIND, {"characters": ["a", "b"], "unknown": None} | entry)
+    with pytest.raises(ValueError, match=r"tokenizer\.json is damaged: "):
+        CharTokenizer.load(path)
 
 
 def test_a_changed_file_is_refused(tmp_path):

@@ -18,6 +18,20 @@ def test_the_folder_does_not_depend_on_the_working_directory(monkeypatch, tmp_pa
     assert folder.is_absolute()
 
 
+def test_a_relative_folder_starts_at_the_checkout(monkeypatch, tmp_path):
+    monkeypatch.setenv("BPE_DATA", "elsewhere")
+    folder = corpora.data_folder()
+    monkeypatch.chdir(tmp_path)
+    assert corpora.data_folder() == folder
+    assert folder.is_absolute()
+
+
+def test_the_home_of_nobody(monkeypatch):
+    monkeypatch.setenv("BPE_DATA", "~nosuchuser/data")
+    with pytest.raises(ValueError, match="BPE_DATA is '~nosuchuser/data'"):
+        corpora.data_folder()
+
+
 def test_poems_that_were_not_prepared(monkeypatch, tmp_path):
     monkeypatch.setenv("BPE_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"tang_poems\.txt is not there yet.*prepare_poems\.py"):

@@ -19,35 +19,61 @@ def small_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BPE_DATA", str(tmp_path))
     lab.CHAPTERS.mkdir()
     for name in ("00_start.ipynb", "05_poems.ipynb"):
-        (lab.CHAPTERS / name).write_text(f"new {name}")
+        cell = {"cell_type": "code", "source": f"# {name}", "outputs": ["an output"], "execution_count": 1}
+        (lab.CHAPTERS / name).write_text(json.dumps({"cells": [cell]}))
+
+
+NEW = {"cell_type": "code", "outputs": [], "execution_count": None}
+NEW_00 = json.dumps({"cells": [NEW | {"source": "# 00_start.ipynb"}]}, sort_keys=True)
+NEW_05 = json.dumps({"cells": [NEW | {"source": "# 05_poems.ipynb"}]}, sort_keys=True)
+MINE = json.dumps({"cells": [], "mine": 1})
+MINE_TOO = json.dumps({"cells": [], "mine": 2})
 
 
 def work() -> dict[str, str]:
-    return {path.name: path.read_text() for path in sorted(lab.WORK.glob("*.ipynb"))}
+    paths = sorted(lab.WORK.glob("*.ipynb"))
+    return {path.name: json.dumps(json.loads(path.read_text()), sort_keys=True) for path in paths}
 
 
-def test_chapters_are_copied_once_and_never_over_a_copy() -> None:
+def test_chapters_are_copied_once_without_outputs_and_never_over_a_copy() -> None:
     assert lab.copy_missing() == ["00_start.ipynb", "05_poems.ipynb"]
-    (lab.WORK / "05_poems.ipynb").write_text("my work")
+    assert work() == {"00_start.ipynb": NEW_00, "05_poems.ipynb": NEW_05}
+    (lab.WORK / "05_poems.ipynb").write_text(MINE)
     (lab.WORK / "00_start.ipynb").unlink()
     assert lab.copy_missing() == ["00_start.ipynb"]
-    assert work() == {"00_start.ipynb": "new 00_start.ipynb", "05_poems.ipynb": "my work"}
+    assert work() == {"00_start.ipynb": NEW_00, "05_poems.ipynb": MINE}
 
 
 def test_reset_keeps_every_older_copy() -> None:
     assert lab.reset("05") == "work/05_poems.ipynb is new"
-    (lab.WORK / "05_poems.ipynb").write_text("first")
-    assert lab.reset("05") == "work/05_poems.ipynb is new; what you had is now work/05_poems old 1.ipynb"
-    (lab.WORK / "05_poems.ipynb").write_text("second")
+    (lab.WORK / "05_poems.ipynb").write_text(MINE)
+    assert lab.reset("5") == "work/05_poems.ipynb is new; what you had is now work/05_poems old 1.ipynb"
+    (lab.WORK / "05_poems.ipynb").write_text(MINE_TOO)
     assert lab.reset("05_poems").endswith("work/05_poems old 2.ipynb")
     assert work() == {
-        "05_poems old 1.ipynb": "first",
-        "05_poems old 2.ipynb": "second",
-        "05_poems.ipynb": "new 05_poems.ipynb",
+        "05_poems old 1.ipynb": MINE,
+        "05_poems old 2.ipynb": MINE_TOO,
+        "05_poems.ipynb": NEW_05,
     }
 
 
-@pytest.mark.parametrize("number", ["", "0", "7"])
+def test_a_reset_that_fails_leaves_the_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab.WORK.mkdir()
+    (lab.WORK / "05_poems.ipynb").write_text(MINE)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "work")
+
+    monkeypatch.setattr("bpe.files.write_atomically", full)
+    with pytest.raises(OSError, match="No space"):
+        lab.reset("05")
+    assert work() == {"05_poems.ipynb": MINE}
+    monkeypatch.setattr("sys.argv", ["lab.py", "--reset", "05"])
+    with pytest.raises(SystemExit, match="work: No space left on device"):
+        lab.main()
+
+
+@pytest.mark.parametrize("number", ["", "05_x", "7", "*05", "../notebooks/05", "/05"])
 def test_reset_wants_one_chapter(number: str) -> None:
     with pytest.raises(SystemExit, match=r"fits . of these: 00_start, 05_poems"):
         lab.reset(number)

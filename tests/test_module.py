@@ -46,5 +46,5 @@ def test_watching_changes_nothing(capsys):
     assert list(watched(range(3), 3, seen.append)) == seen == [0, 1, 2]
     assert list(watched(range(3), 3, False)) == [0, 1, 2]
     assert capsys.readouterr().err == ""
-    assert list(watched(range(3), 3, True)) == [0, 1, 2]
+    assert list(watched(range(3), 3, True, delay=0)) == [0, 1, 2]
     assert "0/3" in capsys.readouterr().err

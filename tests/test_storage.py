@@ -32,7 +32,8 @@ def test_no_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"not json", b"[]", b"{}", b'{"format": "other"}', b"[" * 100_000]
+    "content",
+    [b"", b"\xff\xfe", b"not json", b"[]", b"{}", b'{"format": "other"}', b"[" * 100_000, b"9" * 5000],
 )
 def test_a_file_that_is_not_ours(tmp_path, content):
     path = tmp_path / "other.json"
