@@ -39,7 +39,7 @@ def chapters(number: str = "") -> list[Path]:
 
 
 def write_copy(path: Path, copy: Path) -> None:
-    """Writes a chapter as a reader begins it: without outputs, for one predicts them."""
+    """Writes a chapter without outputs, for a reader is asked to predict them."""
     from bpe.files import write_atomically
 
     notebook = json.loads(path.read_bytes())

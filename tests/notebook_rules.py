@@ -14,6 +14,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from bpe import corpora
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 LONGEST_CELL = 40
 PROGRESS_BAR = re.compile(r"\d+%\|")
@@ -46,6 +48,9 @@ def metadata(notebook: NotebookNode) -> Iterator[str]:
         names = course.get(key)
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             yield f"metadata lack course.{key}, a list of names"
+    for name in course.get("corpora") or []:
+        if name not in corpora.FILES:
+            yield f"course.corpora holds {name!r}, which bpe.corpora does not know"
     if not isinstance(course.get("minutes"), int):
         yield "metadata lack course.minutes, a whole number"
 

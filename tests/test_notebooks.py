@@ -106,6 +106,10 @@ def no_metadata(notebook: NotebookNode) -> None:
     del notebook.metadata["course"]
 
 
+def unknown_corpus(notebook: NotebookNode) -> None:
+    notebook.metadata.course.corpora = ["tang_poem"]
+
+
 def magic(notebook: NotebookNode) -> None:
     notebook.cells[1].source = "%tiemit 6 * 7"
 
@@ -151,6 +155,7 @@ def no_sections(notebook: NotebookNode) -> None:
                 "metadata lack course.minutes, a whole number",
             ],
         ),
+        (unknown_corpus, ["course.corpora holds 'tang_poem', which bpe.corpora does not know"]),
         (magic, ["cell 2: not plain Python: invalid syntax, line 1"]),
         (shell_command, ["cell 2: not plain Python: invalid syntax, line 1"]),
         (home_folder, ["cell 2: a path of one machine: …/home/ada/poems.txt\n"]),
@@ -246,13 +251,17 @@ def test_nbval_and_what_our_conftest_adds(tmp_path: Path) -> None:
         "good": good_notebook(),
         "changed": changed_number(),
         "durations": other_durations(),
-        "ready": needing(["here"], ["json"]),
-        "lacking": needing(["here", "gone"], ["json", "no_such_module"]),
+        "ready": needing(["tang_poems"], ["json"]),
+        "lacking": needing(["tang_poems", "wikitext2"], ["json", "no_such_module"]),
     }
     for name, notebook in notebooks.items():
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
-    (tmp_path / "here.txt").touch()
-    reason = f"lacking.ipynb needs the corpus {tmp_path / 'gone.txt'}, the package no_such_module"
+    (tmp_path / "tang_poems.txt").touch()
+    (tmp_path / "wikitext2").mkdir()
+    for split in ("train", "valid"):
+        (tmp_path / "wikitext2" / f"{split}.txt").touch()
+    gone = tmp_path / "wikitext2" / "test.txt"
+    reason = f"lacking.ipynb needs the corpus {gone}, the package no_such_module"
     assert nbval(tmp_path, BPE_DATA=str(tmp_path)) == {
         "good": ["passed", "passed"],
         "changed": ["failed", "passed"],
