@@ -29,7 +29,7 @@ def test_not_started(capsys):
         (lambda text: text[0], "Of 'tea' it should give 'a', and gave 't'"),
         (lambda text: text[-1], "Of '' it should give '', and raised IndexError"),
         (lambda text: text[-1] if text else " ", "Of '' it should give '', and gave ' '"),
-        (lambda text: text.last(), "Your code raised AttributeError"),
+        (lambda text: text.last(), "('tea') raised AttributeError"),
     ],
 )
 def test_wrong_examples(capsys, wrong, hint):
@@ -42,7 +42,7 @@ def test_wrong_examples(capsys, wrong, hint):
         (lambda text: "".join(c + " " for c in text), "should give 't e a', and gave 't e a '"),
         (list, "should give 't e a', and gave ['t', 'e', 'a']"),
         (lambda text: " ".join(text.replace(" ", "")), "Of 'a b' it should give 'a   b', and gave 'a b'"),
-        (lambda text: text[0] + "".join(" " + c for c in text[1:]), "Your code raised IndexError"),
+        (lambda text: text[0] + "".join(" " + c for c in text[1:]), "('') raised IndexError"),
     ],
 )
 def test_wrong_answers(capsys, wrong, hint):

@@ -53,6 +53,11 @@ def nothing_for_short(text):
     return most_frequent(text) if len(text) > 1 else None
 
 
+def no_pair_forgotten(text):
+    counts = count_pairs(text)
+    return "".join(max(counts, key=counts.get))
+
+
 def tuples(text):
     counts = count_pairs(text)
     return max(counts, key=counts.get, default="")
@@ -64,7 +69,8 @@ def tuples(text):
         (most_frequent, "exercise 1: correct"),
         (last_of_ties, "For 'banana' you give 'na'; it should be 'an'"),
         (without_overlaps, "For 'aaabab' you give 'ab'; it should be 'aa'"),
-        (nothing_for_short, "For 'x' you give None; it should be ''"),
+        (nothing_for_short, "nothing_for_short('x') returned None"),
+        (no_pair_forgotten, "no_pair_forgotten('x') raised ValueError"),
         (tuples, "the tuple ('a', 'n')"),
     ],
 )
@@ -157,6 +163,10 @@ def bytes_are_ids(tokens):
     return list(merges)
 
 
+def returns_nothing(tokens):
+    recover_merges(tokens)
+
+
 def longest_left_part(tokens):
     ids = {token: i for i, token in enumerate(tokens)}
     pairs = []
@@ -172,7 +182,10 @@ def longest_left_part(tokens):
         (recover_merges, "exercise 4: correct"),
         (bytes_are_ids, "where b'\\xff' is the first, b'lo' was made of b'l' and b'o', the pair (147, 144)"),
         (longest_left_part, "was made of"),
+        (lambda tokens: [], "With the tokens [b'lo', b'low', b' low', b' lowe'] after the single bytes"),
         (lambda tokens: [], "it should be a list of 4 pairs; you give []"),
+        (lambda tokens: {}[tokens[256]], "is the first, your code raised KeyError: b'lo'"),
+        (returns_nothing, "Is a `return` missing?"),
     ],
 )
 def test_exercise_4(said, answer, verdict):

@@ -28,7 +28,7 @@ def exercise_1(unknown_rate: Callable[[Set[str], str], float]) -> str | None:
             return f"It should give a number, and gave {rate!r}"
         if not math.isclose(rate, expected, abs_tol=1e-9):
             return (
-                f"with the characters {known!r} known, the rate of {text!r} is {expected}, and it gave {rate}"
+                f"With the characters {known!r} known, the rate of {text!r} is {expected}, and it gave {rate}"
             )
     return None
 
@@ -59,7 +59,7 @@ def exercise_2(characters_needed: Callable[[str, float | Fraction], int]) -> str
             hint = f"For {share} of {text!r} it gave {number}, and {expected} is enough"
             if number < expected:
                 hint = (
-                    f"for {share} of {text!r} it gave {number}, and that is not enough: it takes {expected}"
+                    f"For {share} of {text!r} it gave {number}, and that is not enough: it takes {expected}"
                 )
             if text == "abcdefghij" and share == 0.8:
                 hint += ". Sums of floats are not exact: add the counts, and compare at the end"
@@ -104,7 +104,7 @@ def _round_trip(escape: Callable[[str], str], unescape: Callable[[str], str], te
         return f"The result of escape({text!r}) should be a str, and is {escaped!r}"
     if foreign := [character for character in escaped if character not in KNOWN]:
         character = foreign[0]
-        return f"escape({text!r}) gave {escaped!r}, which holds {character!r}, outside the vocabulary"
+        return f"The text {text!r} became {escaped!r}, which holds {character!r}, outside the vocabulary"
     back = unescape(escaped)
     if back != text:
         return f"The text {text!r} became {escaped!r}, and that came back as {back!r}"

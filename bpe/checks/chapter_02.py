@@ -56,12 +56,13 @@ def _compare(given: list[str], chunks: list[bytes]) -> str | None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     expected = [decoder.decode(chunk) for chunk in chunks]
     case = f"For the chunks [{' | '.join(map(_hex, chunks[:8]))}{' | …' if len(chunks) > 8 else ''}]"
-    for i, (got, right) in enumerate(zip(given, expected, strict=False)):
+    for i, (got, right) in enumerate(zip(given, expected, strict=False), 1):
         if got == right:
             continue
+        string = f"string {i} of {len(chunks)}"
         if isinstance(got, str) and "\ufffd" in got:
-            return f"{case} string {i} is {got!r}: U+FFFD shows a character decoded before it was whole"
-        return f"{case} string {i} is {got!r} and should be {right!r}"
+            return f"{case} {string} is {got!r}: U+FFFD shows a character decoded before it was whole"
+        return f"{case} {string} is {got!r} and should be {right!r}"
     if len(given) != len(expected):
         return f"{case} it gives {len(given)} strings and should give {len(expected)}, one for each chunk"
     return None
