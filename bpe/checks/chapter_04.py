@@ -9,34 +9,26 @@ from typing import Any
 import regex
 
 from bpe import BPETokenizer, presplit, special
-from bpe.checks import NotStartedError, exercise
+from bpe.checks import exercise
 
 SENTENCE = "The dogs' owners aren't here at 10:45.  They'LL wait, won't they?\nNo. "
-
-
-def _later(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What an answer that is begun gives: None here is a result like others."""
-    try:
-        return function(*arguments)
-    except NotStartedError:
-        return None
 
 
 @exercise
 def exercise_1(pieces: Any) -> str | None:
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
-        return "give a list of strings"
+        return f"Give a list of strings, not {pieces!r}."
     if "" in pieces:
-        return "a piece is never empty"
+        return "One of your pieces is empty, and a piece never is."
     joined = "".join(pieces)
     if joined != SENTENCE:
         alike = max(n for n in range(len(SENTENCE) + 1) if joined.startswith(SENTENCE[:n]))
         behind = SENTENCE[max(0, alike - 12) : alike]
-        return f"your pieces, joined, are not the sentence: they part behind {behind!r}"
+        return f"Your pieces, joined, are not the sentence: they part behind {behind!r}."
     for given, expected in zip(pieces, presplit.pieces(SENTENCE, [presplit.GPT2]), strict=False):
         if given != expected:
             longer = "long" if len(given) > len(expected) else "short"
-            return f"the first pieces are right, up to your {given!r}, which is too {longer}"
+            return f"The first pieces are right, up to your {given!r}, which is too {longer}."
     return None
 
 
@@ -61,12 +53,11 @@ def _special_cases() -> Iterator[tuple[str, list[str]]]:
 
 @exercise
 def exercise_2(mended: Callable[[str, list[str]], list[str]]) -> str | None:
-    mended("Sit!<end>Up!", ["<end>"])
     for text, names in _special_cases():
         expected = [part for part, _ in special.parts(text, names)]
-        got = _later(mended, text, list(names))
+        got = mended(text, list(names))
         if got != expected:
-            return f"for {text!r} and the names {names} you give {got!r}; it should be {expected!r}"
+            return f"For {text!r} and the names {names} you give {got!r}; it should be {expected!r}."
     return None
 
 
@@ -95,17 +86,17 @@ def _grouped(digits: str) -> list[str]:
 @exercise
 def exercise_3(from_the_right: Any) -> str | None:
     if not isinstance(from_the_right, str):
-        return "give a regular expression as a string"
+        return f"Give a regular expression as a string, not {from_the_right!r}."
     try:
         expressions = presplit.resolve(from_the_right)
     except ValueError as error:
-        return str(error)
+        return f"{error}."
     for text in NUMBERS:
         runs = presplit.pieces(text, [r"\p{N}+"])
         expected = [part for run in runs for part in (_grouped(run) if regex.match(r"\p{N}", run) else [run])]
         got = presplit.pieces(text, expressions)
         if got != expected:
-            return f"{text!r} becomes {got!r}; it should be {expected!r}"
+            return f"The text {text!r} becomes {got!r}; it should be {expected!r}."
     return None
 
 
@@ -125,8 +116,8 @@ CONVERSATIONS: list[list[Message]] = [
 def _tokenizers() -> Iterator[BPETokenizer]:
     names = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
     text = "The dog may bark. No dog may bark at the other dogs. system user end"
-    yield BPETokenizer.train(text, 280, pattern="gpt2").with_special_tokens(names)
-    yield BPETokenizer.train(text, 290, special_tokens=reversed(names))
+    yield BPETokenizer.train(text, 280, pattern="gpt2", progress=False).with_special_tokens(names)
+    yield BPETokenizer.train(text, 290, special_tokens=reversed(names), progress=False)
 
 
 def _framed(tokenizer: BPETokenizer, messages: list[Message]) -> list[int]:
@@ -140,26 +131,28 @@ def _framed(tokenizer: BPETokenizer, messages: list[Message]) -> list[int]:
 
 @exercise
 def exercise_4(encode_chat: Callable[..., list[int]]) -> str | None:
-    first, second = _tokenizers()
-    encode_chat(first, [("user", "Hello")])
-    for tokenizer in (first, second):
+    for tokenizer in _tokenizers():
         for messages in CONVERSATIONS:
             expected = _framed(tokenizer, messages)
-            got = _later(encode_chat, tokenizer, list(messages))
+            got = encode_chat(tokenizer, list(messages))
             if got != expected:
-                return f"for {messages} {_what_differs(tokenizer, got, expected)}"
+                return f"For {messages} {_what_differs(tokenizer, got, expected)}"
     return None
 
 
 def _what_differs(tokenizer: BPETokenizer, got: Any, expected: list[int]) -> str:
     if not isinstance(got, list) or not all(isinstance(i, int) for i in got):
-        return f"you give {got!r}; it should be a list of ids"
+        return f"you give {got!r}; it should be a list of ids."
     special_ids = set(tokenizer.special_tokens.values())
     frame, found = ([i for i in ids if i in special_ids] for ids in (expected, got))
     if len(found) > len(frame):
-        return "your ids hold more special tokens than there are in the frames: a text has slipped some in"
+        return (
+            f"your ids hold {len(found)} special tokens, and there are {len(frame)} in the frames: "
+            "a text has slipped some in."
+        )
     if found != frame:
-        return "the special tokens are not those of the roles, each with an end: look at their ids"
+        names, given = ([tokenizer.decode([i]) for i in ids] for ids in (frame, found))
+        return f"the special tokens among your ids are {given}; they should be {names}."
     if tokenizer.decode(got) != tokenizer.decode(expected):
-        return f"your ids decode to {tokenizer.decode(got)!r}; it should be {tokenizer.decode(expected)!r}"
-    return f"the special tokens are right, and the texts come back, but the ids of a text are not: {got}"
+        return f"your ids decode to {tokenizer.decode(got)!r}; it should be {tokenizer.decode(expected)!r}."
+    return f"the special tokens are right, and the texts come back, but the ids of a text are not: {got}."
