@@ -25,7 +25,10 @@ def exercise_1(larger: BPETokenizer) -> str | None:
     if larger.split:
         return f"`larger` cuts the text first, with the split {larger.split}. Train it without a pattern."
     if not any(b"\n" in token for token in _new_tokens(larger)):
-        return "No token of `larger` joins a line feed to a mark. Join the poems with line feeds, as before."
+        return (
+            'No token of `larger` holds a line feed, so there were none between the poems. "".join(…) puts '
+            "nothing there, and a list keeps the poems apart. Join them with line feeds, as before."
+        )
     tokens = len(larger.encode("\n".join(corpora.tang_poems()[-500:])))
     if tokens == TOKENS_2000:
         return f"`larger` needs {tokens:,} tokens for test_text, as after 2,000 poems. Take the first 5,000."
@@ -39,6 +42,22 @@ def exercise_1(larger: BPETokenizer) -> str | None:
 
 @exercise
 def exercise_2(cut: BPETokenizer, with_mark: Callable[[BPETokenizer], list[bytes]]) -> str | None:
+    return _cut_hint(cut) or _with_mark_hint(with_mark)
+
+
+def _cut_hint(cut: BPETokenizer) -> str | None:
+    if hint := _trained_from_bytes(cut, "cut"):
+        return hint
+    if not cut.split:
+        return '`cut` has no split. Train it with pattern="verse".'
+    if mixed := [token for token in _new_tokens(cut) if _has_mark(token)]:
+        return f"`cut` still has tokens that join a mark to something else, such as {readable(mixed[0])}."
+    if "不知".encode() not in cut.vocabulary or b"\n" in b"".join(_new_tokens(cut)):
+        return '`cut` was trained on something else, or cut elsewhere. Use train_text and pattern="verse".'
+    return None
+
+
+def _with_mark_hint(with_mark: Callable[[BPETokenizer], list[bytes]]) -> str | None:
     comma, full_stop = MARKS
     examples = [
         "不".encode(),
@@ -51,24 +70,15 @@ def exercise_2(cut: BPETokenizer, with_mark: Callable[[BPETokenizer], list[bytes
         "人".encode() + b"\n",
         full_stop + "不知".encode(),
     ]
-    expected = [token for token in examples if _has_mark(token)]
     for chosen in ([], *([token] for token in examples), examples):
         tokenizer = BPETokenizer([*(bytes([i]) for i in range(256)), *chosen])
         found = with_mark(tokenizer)
-        wanted = [token for token in chosen if token in expected]
+        wanted = [token for token in chosen if _has_mark(token)]
         if found != wanted:
             return (
-                f"Where the tokens after the 256 bytes are [{_listed(chosen)}], with_mark gave "
-                f"{_shown(found)}, not [{_listed(wanted)}]."
+                f"`cut` is right. Where the tokens after the 256 bytes are [{_listed(chosen)}], with_mark "
+                f"gave {_shown(found)}, not [{_listed(wanted)}]."
             )
-    if hint := _trained_from_bytes(cut, "cut"):
-        return hint
-    if not cut.split:
-        return '`cut` has no split. Train it with pattern="verse".'
-    if mixed := [token for token in _new_tokens(cut) if _has_mark(token)]:
-        return f"`cut` still has tokens that join a mark to something else, such as {readable(mixed[0])}."
-    if "不知".encode() not in cut.vocabulary or b"\n" in b"".join(_new_tokens(cut)):
-        return '`cut` was trained on something else, or cut elsewhere. Use train_text and pattern="verse".'
     return None
 
 
