@@ -5,7 +5,6 @@ The other engines give the same merges and the same ids, tie for tie.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -31,14 +30,15 @@ def learn_merges(
     """
     current = [list(piece) for piece in pieces]
     for new_id in range(first_id, first_id + num_merges):
-        totals: Counter[Pair] = Counter()
+        totals: dict[Pair, int] = {}
         for ids, count in zip(current, counts, strict=True):
             for pair, times in count_pairs(ids).items():
-                totals[pair] += times * count
+                totals[pair] = totals.get(pair, 0) + times * count
         if not totals:
             return
-        # A Counter keeps the order of first occurrence, and most_common(1) the first of equals.
-        [(pair, frequency)] = totals.most_common(1)
+        # A dict keeps the order of first occurrence, and max gives the first of equals.
+        pair = max(totals, key=totals.__getitem__)
+        frequency = totals[pair]
         if frequency < min_frequency:
             return
         current = [merge_pair(ids, pair, new_id) for ids in current]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -33,7 +33,7 @@ def count_pairs(symbols: Iterable[Symbol]) -> Counter[tuple[Symbol, Symbol]]:
     return Counter(pairwise(symbols))
 
 
-def merge_pair(symbols: Sequence[Symbol], pair: tuple[Symbol, Symbol], new: Symbol) -> list[Symbol]:
+def merge_pair(symbols: Iterable[Symbol], pair: tuple[Symbol, Symbol], new: Symbol) -> list[Symbol]:
     """Replace each occurrence of `pair` by `new`, from left to right.
 
     Occurrences that overlap share a symbol, so only the left one of them is replaced.
@@ -42,13 +42,14 @@ def merge_pair(symbols: Sequence[Symbol], pair: tuple[Symbol, Symbol], new: Symb
     ['Z', 'a', 'b']
     """
     left, right = pair
-    merged = []
-    i = 0
-    while i < len(symbols):
-        if i + 1 < len(symbols) and symbols[i] == left and symbols[i + 1] == right:
-            merged.append(new)
-            i += 2
+    nothing = object()
+    merged: list[Symbol] = []
+    previous: object = nothing
+    for symbol in symbols:
+        if symbol == right and previous == left:
+            merged[-1] = new
+            previous = nothing  # each symbol is used once
         else:
-            merged.append(symbols[i])
-            i += 1
+            merged.append(symbol)
+            previous = symbol
     return merged
