@@ -16,7 +16,7 @@ STORY = "the cat and the hat and the bat on the mat\nthe rat ran at the cat\n"
 
 
 def _trained(text: str, num_merges: int) -> BPETokenizer:
-    return BPETokenizer.train(text, len(set(text)) + num_merges, alphabet="characters")
+    return BPETokenizer.train(text, len(set(text)) + num_merges, alphabet="characters", progress=False)
 
 
 @exercise
@@ -78,7 +78,7 @@ def exercise_2(make_tokenizer: MakeTokenizer) -> str | None:
                 f"{case}: it has {tokenizer.vocab_size} tokens in all, not {size}. The base tokens count too."
             )
         expected = BPETokenizer.train(
-            splits["train"][:limit], size, alphabet="characters", base_tokens=alphabet
+            splits["train"][:limit], size, alphabet="characters", base_tokens=alphabet, progress=False
         )
         if tokenizer.fingerprint != expected.fingerprint:
             return f"{case}: it learned {learned}; expected was {expected.vocabulary[len(alphabet) :]}."
