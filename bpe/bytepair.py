@@ -11,20 +11,18 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from bpe import presplit, runs, special, storage
+from bpe import parts, presplit, runs, special, storage
 from bpe.inputs import documents_of, id_below, integer, refuse_surrogates
 from bpe.pairs import MergeStep
+from bpe.parts import Alphabet, Pair, Token
 from bpe.progress import watched
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-Token = bytes | str
-Pair = tuple[int, int]
-Alphabet = Literal["bytes", "characters"]
 Progress = bool | Callable[[MergeStep], object] | None
 
 # What a tokenizer remembers of encoding: at most so many runs of symbols, each at most so long.
@@ -63,14 +61,14 @@ class BPETokenizer:
         whole_pieces: bool = False,
     ) -> None:
         self.vocabulary: list[Token | None] = list(tokens)
-        self.alphabet: Alphabet = _alphabet_of(self.vocabulary)
-        self.merges: list[Pair] = _pairs(merges)
+        self.alphabet: Alphabet = parts.alphabet_of(self.vocabulary)
+        self.merges: list[Pair] = parts.pairs_of(merges)
         self.split = presplit.resolve(split)
         self.special_tokens: dict[str, int] = dict(special_tokens or {})
         self.whole_pieces = bool(whole_pieces)
         self._special_names = self._placed_special_tokens()
-        self._ids = _ids_of(self.vocabulary)
-        self._ranks = _ranks_of(self.merges, self.vocabulary, self._ids)
+        self._ids = parts.ids_of(self.vocabulary)
+        self._ranks = parts.ranks_of(self.merges, self.vocabulary, self._ids)
         # The first item of a bytes token is an int, of a str a str: what iterating over a piece gives.
         self._symbol_ids: dict[Any, int] = {token[0]: i for token, i in self._ids.items() if len(token) == 1}
         self._cache: dict[Token, list[int]] = {}
@@ -271,8 +269,8 @@ class BPETokenizer:
 
     @cached_property
     def _joints(self) -> set[tuple[object, object]]:
-        parts: Any = [(self.vocabulary[left], self.vocabulary[right]) for left, right in self.merges]
-        return runs.joints(parts)
+        merged: Any = [(self.vocabulary[left], self.vocabulary[right]) for left, right in self.merges]
+        return runs.joints(merged)
 
     # -- decoding ------------------------------------------------------------------------------------
 
@@ -397,16 +395,6 @@ def count_pieces(
     return counts
 
 
-def _pairs(merges: Iterable[Pair]) -> list[Pair]:
-    pairs: list[Pair] = []
-    for rank, pair in enumerate(merges):
-        if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise TypeError(f"merge {rank} must be a pair of ids, not {pair!r}")
-        left, right = (integer(i, f"an id of merge {rank}") for i in pair)
-        pairs.append((left, right))
-    return pairs
-
-
 def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
     num_merges = integer(vocab_size, "vocab_size") - num_base - num_special
     if num_merges < 0:
@@ -447,56 +435,3 @@ def _base_tokens(alphabet: str, given: Iterable[Token] | None, counts: Mapping[s
             f"character {character!r} (U+{ord(character):04X}) of the training text is not in base_tokens"
         )
     return sorted(base)
-
-
-def _alphabet_of(vocabulary: Sequence[Token | None]) -> Alphabet:
-    kinds = {type(token) for token in vocabulary if token is not None}
-    if kinds not in ({bytes}, {str}):
-        names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none at all"
-        raise TypeError(f"tokens must be all bytes or all str (None where an id is not in use), not {names}")
-    return "bytes" if kinds == {bytes} else "characters"
-
-
-def _ids_of(vocabulary: Sequence[Token | None]) -> dict[Token, int]:
-    """token -> id. Raises ValueError for an empty token, a lone surrogate, and for the same token twice."""
-    ids: dict[Token, int] = {}
-    for i, token in enumerate(vocabulary):
-        if token is None:
-            continue
-        if not token:
-            raise ValueError(f"token {i} is empty")
-        if isinstance(token, str):
-            refuse_surrogates(token)
-        if ids.setdefault(token, i) != i:
-            raise ValueError(f"tokens {ids[token]} and {i} are both {token!r}")
-    return ids
-
-
-def _ranks_of(
-    merges: Sequence[Pair], vocabulary: Sequence[Token | None], ids: Mapping[Token, int]
-) -> dict[Pair, tuple[int, int]]:
-    """pair -> (rank, id of the joined token).
-
-    Raises ValueError unless each merge joins tokens that are single symbols or made by an earlier merge,
-    into a token of the vocabulary that no other merge makes: then a merge never makes a pair of a lower
-    rank than its own, on which the engines rely.
-    """
-    ranks: dict[Pair, tuple[int, int]] = {}
-    made: set[int] = set()
-    for rank, pair in enumerate(merges):
-        parts: list[Any] = []
-        for i in pair:
-            token = vocabulary[i] if 0 <= i < len(vocabulary) else None
-            if token is None:
-                raise ValueError(f"merge {rank} uses the id {i}, which no token has")
-            if len(token) > 1 and i not in made:
-                raise ValueError(f"merge {rank} uses token {i}, {token!r}, which no earlier merge makes")
-            parts.append(token)
-        joined = parts[0] + parts[1]
-        if joined not in ids:
-            raise ValueError(f"merge {rank} makes {joined!r}, which is not among the tokens")
-        if ids[joined] in made:
-            raise ValueError(f"merge {rank} makes {joined!r}, which an earlier merge makes already")
-        made.add(ids[joined])
-        ranks[pair] = rank, ids[joined]
-    return ranks

@@ -10,10 +10,11 @@ from typing import IO, Any
 import click
 
 from bpe import presplit, show, special, textfiles
-from bpe.bytepair import Alphabet, BPETokenizer, count_pieces
+from bpe.bytepair import BPETokenizer, count_pieces
 from bpe.commands.shared import print_longest_tokens, texts
 from bpe.loading import load_tokenizer
 from bpe.pairs import MergeStep
+from bpe.parts import Alphabet
 
 
 class _MergeLog:
