@@ -61,12 +61,12 @@ class BPETokenizer:
         whole_pieces: bool = False,
     ) -> None:
         self.vocabulary: list[Token | None] = list(tokens)
-        self.alphabet: Alphabet = parts.alphabet_of(self.vocabulary)
         self.merges: list[Pair] = parts.pairs_of(merges)
         self.split = presplit.resolve(split)
         self.special_tokens: dict[str, int] = dict(special_tokens or {})
         self.whole_pieces = bool(whole_pieces)
         self._special_names = self._placed_special_tokens()
+        self.alphabet: Alphabet = parts.alphabet_of(self.vocabulary)
         self._ids = parts.ids_of(self.vocabulary)
         self._ranks = parts.ranks_of(self.merges, self.vocabulary, self._ids)
         # The first item of a bytes token is an int, of a str a str: what iterating over a piece gives.
@@ -183,7 +183,8 @@ class BPETokenizer:
 
     def with_special_tokens(self, names: Iterable[str]) -> BPETokenizer:
         """The same tokenizer with more special tokens, whose ids follow the largest one in use."""
-        added = special.different([*self.special_tokens, *names])[len(self.special_tokens) :]
+        added = special.different(names)
+        special.different([*self.special_tokens, *added])
         ids = {name: self.vocab_size + k for k, name in enumerate(added)}
         return BPETokenizer(
             self.vocabulary, self.merges, self.split, self.special_tokens | ids, self.whole_pieces
@@ -202,8 +203,8 @@ class BPETokenizer:
         """The ids of the text.
 
         allowed_special: special tokens that are taken as such where the text holds them, or "all".
-        disallowed_special: those at which to raise; by default all that are not allowed. With () they are
-        ordinary text.
+        disallowed_special: those at which to raise, also where they are allowed; by default all that are
+        not allowed. With () they are ordinary text.
 
         Raises ValueError, naming it and its position, for a special token that is not allowed, for a
         character (or byte) outside the alphabet, and for a lone surrogate.

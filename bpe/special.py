@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import Literal
 
 from bpe.inputs import refuse_surrogates
@@ -16,19 +17,26 @@ def different(special_tokens: Iterable[str]) -> list[str]:
     if isinstance(special_tokens, str):
         raise TypeError(f"special_tokens must be a list of strings, not the string {special_tokens!r}")
     names = list(special_tokens)
+    seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"a special token must be a str, not {type(name).__name__}")
         if not name:
             raise ValueError("a special token must not be empty")
         refuse_surrogates(name)
-        if names.count(name) > 1:
+        if name in seen:
             raise ValueError(f"special token {name!r} is given twice")
+        seen.add(name)
     return names
 
 
 def expression(names: Collection[str]) -> re.Pattern[str]:
     """What finds any of the names in a text; of two that begin alike, the longer one."""
+    return _compiled(frozenset(names))
+
+
+@lru_cache(maxsize=64)
+def _compiled(names: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
     # Without names: an expression that matches nowhere.
     return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
@@ -39,12 +47,12 @@ def parts(
 ) -> Iterator[tuple[str, bool]]:
     """The text cut at the allowed special tokens: (part, whether it is one of them).
 
-    disallowed: those at which to raise; "all" means all that are not allowed. What is neither stays
-    ordinary text.
+    disallowed: those at which to raise; "all" means all that are not allowed. A name in both is refused,
+    and what is in neither stays ordinary text.
     Raises ValueError, naming token and position, for one that is not allowed.
     """
     allowed = _chosen(allowed, names)
-    refused = set(_chosen(disallowed, names)).difference(allowed)
+    refused = set(names).difference(allowed) if disallowed == "all" else _chosen(disallowed, names)
     start = 0
     # Names that are neither are left out of the search, or they would hide others that begin within them.
     for match in expression({*allowed, *refused}).finditer(text):
@@ -70,5 +78,5 @@ def _chosen(chosen: Names, names: Collection[str]) -> Collection[str]:
     chosen = set(chosen)
     if unknown := chosen.difference(names):
         known = ", ".join(map(repr, names)) or "none"
-        raise ValueError(f"not a special token of this tokenizer: {min(unknown)!r}; it has {known}")
+        raise ValueError(f"not a special token of this tokenizer: {min(unknown, key=repr)!r}; it has {known}")
     return chosen

@@ -653,3 +653,43 @@ def test_a_console_without_chinese(tokenizer: Path) -> None:
     stdout, _ = process.communicate()
     assert process.returncode == 0
     assert rb"\xb7" in stdout  # the dot that stands for a space
+
+
+# --- what is read is not replaced
+
+
+def test_output_may_not_be_an_input(tmp_path: Path, text_file: Path, tokenizer: Path) -> None:
+    ids = tmp_path / "ids.txt"
+    ids.write_text("97")
+    before = text_file.read_bytes(), tokenizer.read_bytes()
+    for arguments in (
+        ["train", text_file, "--vocab-size", 260, "--output", text_file],
+        ["decode", tokenizer, "--ids", "97", "--output", tokenizer],
+        ["decode", tokenizer, ids, "--output", ids],
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "would replace a file that is read" in result.output
+    assert (text_file.read_bytes(), tokenizer.read_bytes()) == before
+
+
+def test_a_file_given_twice_in_two_spellings(tmp_path: Path, text_file: Path) -> None:
+    again = tmp_path / "folder" / ".." / text_file.name
+    again.parent.parent.mkdir()
+    result = run("train", text_file, again, "--vocab-size", 260, "--output", tmp_path / "t.json")
+    assert result.exit_code == 2
+    assert "among FILES twice" in result.output
+
+
+def test_more_files_than_a_program_may_have_open(tmp_path: Path, tokenizer: Path) -> None:
+    resource = pytest.importorskip("resource")
+    for number in range(300):
+        (tmp_path / f"{number}.txt").write_text("ab")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
+    try:
+        result = run("encode", tokenizer, *tmp_path.glob("*.txt"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert result.exit_code == 0, result.output
+    assert len(result.output.splitlines()) == 300

@@ -7,16 +7,14 @@ from typing import IO
 
 import click
 
-from bpe.commands.shared import TOKENIZER, encoded, special_tokens_option, texts
+from bpe.commands.shared import TEXT_FILE, TOKENIZER, encoded, special_tokens_option, texts
 from bpe.loading import load_tokenizer
 
 
 @click.command()
 @click.argument("tokenizers", nargs=-1, required=True, type=TOKENIZER)
 @click.option("--text", help="The text itself.")
-@click.option(
-    "--file", "files", multiple=True, type=click.File("rb"), help="A file with the text. May be repeated."
-)
+@click.option("--file", "files", multiple=True, type=TEXT_FILE, help="A file with the text. May be repeated.")
 @special_tokens_option
 def compare(
     tokenizers: tuple[Path, ...], text: str | None, files: tuple[IO[bytes], ...], special_tokens: str

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bpe import idfiles
-from bpe.commands.shared import TOKENIZER, decoded, texts
+from bpe.commands.shared import TOKENIZER, decoded, refuse_replacing, texts
 from bpe.files import write_atomically
 from bpe.loading import Tokenizer, load_tokenizer
 
@@ -33,6 +33,8 @@ def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Pa
     """
     if ids is not None and files:
         raise click.UsageError("Give --ids or files, not both.")
+    if output is not None:
+        refuse_replacing(output, [tokenizer, *files])
     loaded = load_tokenizer(tokenizer)
     content = b"".join(decoded(loaded, row) for row in _rows(loaded, files, ids))
     if output is None:

@@ -8,7 +8,7 @@ from typing import IO
 import click
 
 from bpe import idfiles
-from bpe.commands.shared import TOKENIZER, encoded, special_tokens_option, texts
+from bpe.commands.shared import TEXT_FILE, TOKENIZER, encoded, special_tokens_option, texts
 from bpe.loading import load_tokenizer
 
 
@@ -20,7 +20,7 @@ def _array_file(context: click.Context, parameter: click.Parameter, value: Path 
 
 @click.command()
 @click.argument("tokenizer", type=TOKENIZER)
-@click.argument("files", nargs=-1, type=click.File("rb"))
+@click.argument("files", nargs=-1, type=TEXT_FILE)
 @click.option("--text", help="The text itself, instead of files.")
 @click.option(
     "--output",

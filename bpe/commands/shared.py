@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -14,6 +14,7 @@ from bpe.characters import CharTokenizer
 from bpe.loading import Tokenizer
 
 TOKENIZER = click.Path(exists=True, dir_okay=False, path_type=Path)
+TEXT_FILE = click.File("rb", lazy=True)
 
 special_tokens_option = click.option(
     "--special-tokens",
@@ -30,9 +31,23 @@ def texts(files: Sequence[IO[bytes]], text: str | None) -> list[str]:
         raise click.UsageError("Give --text or files, not both.")
     if text is not None:
         return [text]
-    if not files:
-        return [textfiles.decoded(sys.stdin.buffer.read(), "standard input")]
-    return [textfiles.decoded(file.read(), file.name) for file in files]
+    if files:
+        return [_text_of(file) for file in files]
+    if sys.stdin is None:
+        raise click.UsageError("Standard input is closed, and there are no files to read.")
+    return [textfiles.decoded(sys.stdin.buffer.read(), "standard input")]
+
+
+def _text_of(file: IO[bytes]) -> str:
+    with file:  # one at a time: a system lets a program have so many files open
+        return textfiles.decoded(file.read(), file.name)
+
+
+def refuse_replacing(output: Path, inputs: Iterable[str | Path]) -> None:
+    """Raise UsageError where the file to be written is one of those that are read."""
+    for path in map(Path, inputs):
+        if output.exists() and path.exists() and output.samefile(path):
+            raise click.UsageError(f"--output {output} would replace a file that is read.")
 
 
 def encoded(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:

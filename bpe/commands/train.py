@@ -11,7 +11,7 @@ import click
 
 from bpe import presplit, show, special, textfiles
 from bpe.bytepair import BPETokenizer, count_pieces
-from bpe.commands.shared import print_longest_tokens, texts
+from bpe.commands.shared import TEXT_FILE, print_longest_tokens, refuse_replacing, texts
 from bpe.loading import load_tokenizer
 from bpe.pairs import MergeStep
 from bpe.parts import Alphabet
@@ -53,7 +53,7 @@ def _special(context: click.Context, parameter: click.Parameter, value: tuple[st
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.File("rb"))
+@click.argument("files", nargs=-1, required=True, type=TEXT_FILE)
 @click.option(
     "--vocab-size",
     type=click.IntRange(min=1),
@@ -115,6 +115,7 @@ def train(
     if base_from and alphabet == "bytes":
         raise click.UsageError("--base-from needs --alphabet characters: the bytes are always all 256.")
     _refuse_repeated(files)
+    refuse_replacing(output, [*(file.name for file in files), *base_from])
     _refuse_unwritable(output)
     documents = list(_first_characters(texts(files, None), characters))
     pieces = count_pieces(documents, pattern, special_tokens)
@@ -137,12 +138,15 @@ def train(
 
 def _refuse_repeated(files: Sequence[IO[bytes]]) -> None:
     """A pattern of the shell after --base-from gives it the first name, and FILES all others."""
-    names = [file.name for file in files]
-    for name in names:
-        if names.count(name) > 1:
+    seen: set[Path] = set()
+    for file in files:
+        path = Path(file.name).resolve()
+        if path in seen:
             raise click.UsageError(
-                f"{name} is among FILES twice. (--base-from takes one path; name a folder, or repeat it.)"
+                f"{file.name} is among FILES twice. "
+                "(--base-from takes one path: name a folder, or repeat it.)"
             )
+        seen.add(path)
 
 
 def _refuse_unwritable(path: Path) -> None:
