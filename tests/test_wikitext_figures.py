@@ -19,9 +19,7 @@ def texts() -> dict[str, str]:
         pytest.skip(str(error))
 
 
-@pytest.fixture(
-    scope="module", params=["incremental", pytest.param("naive", marks=pytest.mark.full)]
-)  # the naive engine takes minutes
+@pytest.fixture(scope="module", params=["naive", "incremental"])
 def trained(request, texts) -> tuple[BPETokenizer, list[MergeStep]]:
     log: list[MergeStep] = []
     tokenizer = BPETokenizer.train(
