@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import errno
-import os
-import tempfile
+import secrets
 from pathlib import Path
 
 
@@ -28,22 +27,14 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _write_and_rename(path: Path, data: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
-    temporary = Path(name)
+    # Its name is known before it is there, so that Ctrl-C at any moment finds it.
+    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
-        temporary.chmod(_permissions_for(path))
+        if path.exists():
+            temporary.chmod(path.stat().st_mode & 0o777)
         temporary.replace(path)
     except BaseException:  # KeyboardInterrupt is not an Exception
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _permissions_for(path: Path) -> int:
-    """The permissions of `path`, or those of any new file: mkstemp's own are for its owner alone."""
-    if path.exists():
-        return path.stat().st_mode & 0o777
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask

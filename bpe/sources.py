@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from multiprocessing.pool import IMapIterator, ThreadPool
 from pathlib import Path, PureWindowsPath
 from urllib.parse import quote
@@ -145,7 +146,7 @@ def from_github() -> None:
     # The pool's threads are daemons, so after Ctrl-C nobody waits for an answer that may never come. They
     # only hold bytes: files are written here, in the main thread, where Ctrl-C is cleaned up after.
     with ThreadPool(DOWNLOADS_AT_ONCE) as pool:
-        downloads = _one_by_one(pool.imap_unordered(_download, wanted.items()))
+        downloads = _one_by_one(pool.imap_unordered(partial(_download, GITHUB), wanted.items()))
         for name, content in watched(downloads, len(wanted), None, desc="GitHub", unit="file"):
             _keep({name: content})
 
@@ -182,15 +183,15 @@ def _any_answer(url: str) -> None:
         raise SourceError(f"it can't be reached ({type(error).__name__})") from error
 
 
-def _download(wanted: tuple[str, str]) -> tuple[str, bytes]:
+def _download(folder_url: str, wanted: tuple[str, str]) -> tuple[str, bytes]:
     """The name and the checked content of one file; failures that may pass are tried again."""
     name, digest = wanted
     for wait in RETRY_WAITS:
         try:
-            return name, _get(GITHUB + name, digest)
+            return name, _get(folder_url + name, digest)
         except _PassingError:
             time.sleep(wait)
-    return name, _get(GITHUB + name, digest)
+    return name, _get(folder_url + name, digest)
 
 
 def _get(url: str, expected: str) -> bytes:
