@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from bpe import storage
-from bpe.inputs import documents_of, id_below, refuse_surrogates
+from bpe.inputs import documents_of, id_below, integer, refuse_surrogates
 
 
 class CharTokenizer:
@@ -16,6 +17,8 @@ class CharTokenizer:
     text: a str, or an iterable of str.
     unknown: a string such as "<unk>" that stands for every character outside the vocabulary. Its id is
     the last one. Without it such a character is an error.
+    min_frequency: only characters that the text holds so often are tokens. With 2, the text itself has
+    unknown characters, so that a model can learn what stands before and after one.
 
     >>> tokenizer = CharTokenizer("banana")
     >>> tokenizer.encode("nab")
@@ -24,13 +27,21 @@ class CharTokenizer:
 
     KIND = "characters"
 
-    def __init__(self, text: str | Iterable[str], *, unknown: str | None = None) -> None:
-        characters: set[str] = set()
+    def __init__(
+        self, text: str | Iterable[str], *, unknown: str | None = None, min_frequency: int = 1
+    ) -> None:
+        counts: Counter[str] = Counter()
         for document in documents_of(text):
-            characters.update(document)
+            counts.update(document)
+        least = integer(min_frequency, "min_frequency", least=1)
+        characters = sorted(character for character, count in counts.items() if count >= least)
         if not characters:
-            raise ValueError("the text is empty, so there are no characters to take as tokens")
-        self._fill(sorted(characters), unknown)
+            raise ValueError(
+                "the text is empty, so there are no characters to take as tokens"
+                if not counts
+                else f"no character occurs {least} times, so there are none to take as tokens"
+            )
+        self._fill(characters, unknown)
 
     def _fill(self, characters: list[str], unknown: str | None) -> None:
         if unknown is not None and (not isinstance(unknown, str) or len(unknown) < 2):

@@ -1,0 +1,180 @@
+"""`minigpt`: characters against BPE in a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bpe import experiment
+
+if TYPE_CHECKING:
+    from bpe.experiment_run import Run
+
+corpus_option = click.option("--corpus", type=click.Choice(list(experiment.COMPARED)), required=True)
+profile_option = click.option(
+    "--profile",
+    type=click.Choice(list(experiment.PROFILES)),
+    default="tiny",
+    show_default=True,
+    help="How large the model is, and how long it learns.",
+)
+device_option = click.option(
+    "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, mps, …"
+)
+
+
+@click.group()
+def minigpt() -> None:
+    """Train a small GPT on the ids of a tokenizer, and compare tokenizers by it.
+
+    \b
+    Examples:
+      python -m bpe minigpt train --corpus tang --tokenizer characters
+      python -m bpe minigpt train --corpus tang --tokenizer mine.json --profile small
+      python -m bpe minigpt sample data/runs/tang-characters-tiny-seed0 --prompt 春
+      python -m bpe minigpt experiment --profile small
+    """
+
+
+def _print_record(record: dict[str, Any]) -> None:
+    bits = f"  {record['bits_per_byte']:.3f} bits per byte" if "bits_per_byte" in record else ""
+    click.echo(
+        f"step {record['step']:>6,}  {record['characters']:>10,} characters  loss {record['loss']:.3f}  "
+        f"{record['tokens_per_second']:>9,} tokens/s{bits}"
+    )
+
+
+def _execute(run: Run, device: str, force: bool) -> None:
+    from bpe import experiment_run
+
+    click.echo(run.folder)
+    before = experiment_run.result(run)
+    outcome = experiment_run.execute(run, device=device, force=force, report=_print_record, progress=False)
+    if before and not force:
+        click.echo("finished before: ", nl=False)
+    held_out, parameters = outcome["held_out"], outcome["parameters"]
+    click.echo(
+        f"{held_out['bits_per_byte']:.3f} bits per byte and {held_out['bits_per_character']:.3f} per "
+        f"character of held-out text, after {outcome['characters']:,} characters "
+        f"({outcome['tokens']:,} tokens, {outcome['flops']:.2e} operations); parameters: "
+        f"{parameters['embedding']:,} in the embeddings, {parameters['body']:,} in the body"
+    )
+
+
+@minigpt.command()
+@corpus_option
+@click.option(
+    "--tokenizer", required=True, help=f"{', '.join(experiment.TOKENIZERS)}, or the file of a tokenizer."
+)
+@profile_option
+@device_option
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--characters-seen",
+    type=click.IntRange(min=1),
+    help="Stop after so many.  [default: by profile]",
+)
+@click.option("--force", is_flag=True, help="Delete an earlier run of that name, and begin anew.")
+def train(
+    corpus: str,
+    tokenizer: str,
+    profile: str,
+    device: str,
+    seed: int,
+    characters_seen: int | None,
+    force: bool,
+) -> None:
+    """Train one model, score and sample it along the way, and keep all of it in runs/ of the data folder.
+
+    A run that was stopped goes on where it was saved last.
+    """
+    from bpe.experiment_run import Run
+
+    _execute(Run(corpus, tokenizer, profile, seed, characters_seen), device, force)
+
+
+@minigpt.command("experiment")
+@click.option(
+    "--corpus",
+    "corpora",
+    type=click.Choice(list(experiment.COMPARED)),
+    multiple=True,
+    help="May be repeated.  [default: all that the profile is meant for]",
+)
+@profile_option
+@device_option
+@click.option(
+    "--seed",
+    "seeds",
+    type=click.IntRange(min=0),
+    multiple=True,
+    help="May be repeated.  [default: 0, 1, 2]",
+)
+@click.option("--characters-seen", type=click.IntRange(min=1), help="Cut every run to so many, as a trial.")
+@click.option("--prepare", is_flag=True, help="Only make the tokenizers and the ids.")
+def experiment_(
+    corpora: tuple[str, ...],
+    profile: str,
+    device: str,
+    seeds: tuple[int, ...],
+    characters_seen: int | None,
+    prepare: bool,
+) -> None:
+    """Train all that is compared, each with several seeds, and write one table to data/results/.
+
+    A run that is finished is not done again, and one that was stopped goes on, so the command can be
+    repeated until all is there. The table is written after each run. The same command with other seeds may
+    run at the same time.
+    """
+    from bpe import experiment_table
+    from bpe.experiment_run import Run
+
+    sizes = experiment.PROFILES[profile]
+    chosen = [name for name in experiment.COMPARED if name in (corpora or sizes.characters_seen)]
+    pairs = [(corpus, tokenizer) for corpus in chosen for tokenizer in experiment.COMPARED[corpus]]
+    for corpus, tokenizer in pairs:
+        ids = experiment.encoded(corpus, tokenizer, experiment.texts(corpus).train).ids
+        click.echo(f"{corpus}, {tokenizer}: {len(ids):,} ids to learn from")
+    if prepare:
+        return
+    for seed in seeds or sizes.seeds:
+        for corpus, tokenizer in pairs:
+            _execute(Run(corpus, tokenizer, profile, seed, characters_seen), device, force=False)
+            if characters_seen is None:
+                path = experiment_table.write(profile)
+    if characters_seen is None:
+        click.echo("\n".join(experiment_table.lines(profile)))
+        click.echo(f"{path}")
+
+
+@minigpt.command()
+@click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--prompt", default="\n", help="What the samples begin with.  [default: a line feed]")
+@click.option("--tokens", type=click.IntRange(min=1), default=100, show_default=True, help="How many to add.")
+@click.option("--number", type=click.IntRange(min=1), default=3, show_default=True, help="How many samples.")
+@click.option("--temperature", type=click.FloatRange(min=0), default=0.8, show_default=True)
+@click.option("--top-k", type=click.IntRange(min=1))
+@click.option("--top-p", type=click.FloatRange(min=0, max=1, min_open=True))
+@click.option("--seed", type=click.IntRange(min=0))
+@device_option
+def sample(
+    run: Path,
+    prompt: str,
+    tokens: int,
+    number: int,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    seed: int | None,
+    device: str,
+) -> None:
+    """Let the model of a run write. RUN is its folder."""
+    from bpe import experiment_run
+
+    model, tokenizer = experiment_run.load(run, device)
+    samples = experiment_run.sampled(
+        model, tokenizer, prompt, tokens, number, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
+    )
+    click.echo("\n---\n".join(samples))

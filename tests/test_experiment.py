@@ -1,0 +1,213 @@
+"""The experiment: its texts and tokenizers, and that a run can be stopped, repeated, and not mixed up."""
+
+import dataclasses
+import json
+from itertools import product
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from bpe import BPETokenizer, experiment, experiment_run, experiment_table, results  # noqa: E402
+from bpe.experiment import Profile  # noqa: E402
+from bpe.experiment_run import Run, execute  # noqa: E402
+
+VERSE = "床前明月光，疑是地上霜。举头望明月，低头思故乡。"
+POEMS = [VERSE, "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"] * 400
+TINY = Profile(
+    body={"block_size": 16, "embedding_dim": 16, "num_heads": 2, "num_layers": 1, "dropout": 0.1},
+    settings={"batch_size": 2, "learning_rate": 1e-2},
+    characters_seen={"tang": 1500},
+    scores=3,
+    held_out=300,
+    samples=4,
+)
+
+
+@pytest.fixture(autouse=True)
+def small_world(monkeypatch, tmp_path):
+    """A data folder of our own, with few poems, and a profile that takes a second."""
+    monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    monkeypatch.setitem(experiment.PROFILES, "test", TINY)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tang_poems.txt").write_text("\n".join(POEMS) + "\n", encoding="utf-8", newline="\n")
+
+
+def test_held_out_poems_are_not_learned_from():
+    texts = experiment.texts("tang")
+    assert texts.train == "\n".join(POEMS[:300]) + "\n"
+    assert texts.held_out == "\n".join(POEMS[300:])
+    with pytest.raises(ValueError, match="unknown corpus 'song': choose from 'tang', 'wikitext2'"):
+        experiment.texts("song")
+    with pytest.raises(FileNotFoundError, match="bpe wikitext2"):
+        experiment.texts("wikitext2")
+
+
+def test_characters_that_occur_once_are_unknown():
+    tokenizer = experiment.characters("aabbc\n\n")
+    assert tokenizer.characters == ["\n", "a", "b"]
+    assert tokenizer.tokens("abc") == ["a", "b", "<unk>"]
+
+
+def test_all_tokenizers_have_the_size_in_their_name():
+    three_letters = product("abcdefghijklmnopqrst", repeat=3)
+    text = "".join(f"{a}{b}{c}，" for a, b, c in three_letters) * 2
+    sizes = {name: make(text).vocab_size for name, make in experiment.TOKENIZERS.items()}
+    assert sizes == {
+        "characters": 22,
+        "bytes": 256,
+        "bpe-4096-verse": 4096,
+        "bpe-4096": 4096,
+        "char-bpe-500": 500,
+        "char-bpe-2000": 2000,
+    }
+
+
+def test_ids_are_made_once_and_belong_to_their_tokenizer():
+    train = experiment.texts("tang").train
+    first = experiment.encoded("tang", "bytes", train)
+    assert first.tokenizer.decode(first.ids.tolist()) == train
+    again = experiment.encoded("tang", "bytes", train)
+    assert again.ids.filename == first.ids.filename
+    other = experiment.encoded("tang", "bytes", train[:100])
+    assert other.ids.filename != first.ids.filename
+
+
+def test_a_tokenizer_of_ones_own(tmp_path):
+    path = tmp_path / "mine.json"
+    tokenizer = BPETokenizer.train(experiment.texts("tang").train, 300, progress=False)
+    tokenizer.save(path)
+    outcome = execute(Run("tang", str(path), "test"), device="cpu", progress=False)
+    assert outcome["fingerprint"] == tokenizer.fingerprint
+    assert outcome["tokenizer"] == f"mine-{tokenizer.fingerprint[:8]}"
+    with pytest.raises(ValueError, match=r"'nothing\.json' is neither one of characters, .* nor the file"):
+        execute(Run("tang", "nothing.json", "test"), device="cpu")
+
+
+@pytest.fixture
+def run():
+    return Run("tang", "characters", "test", seed=1)
+
+
+def test_a_run_leaves_all_that_is_promised(run):
+    records = []
+    outcome = execute(run, device="cpu", report=records.append, progress=False)
+    assert {path.name for path in run.folder.iterdir()} == {
+        "run.json",
+        "tokenizer.json",
+        "metrics.jsonl",
+        "checkpoint.pt",
+        "samples.txt",
+        "result.json",
+    }
+    lines = (run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == records
+    assert records[-1]["characters"] == outcome["characters"] == outcome["tokens"] >= 1500
+    assert outcome["bytes"] > 2.5 * outcome["characters"]
+    assert [set(point) for point in outcome["curve"]] == [{"characters", "flops", "bits_per_byte"}] * 3
+    assert outcome["flops"] == outcome["curve"][-1]["flops"]
+    assert outcome["held_out"]["characters"] == 300
+    samples = (run.folder / "samples.txt").read_text(encoding="utf-8")
+    assert samples.count("--- step") == 4
+    assert experiment_run.result(run) == json.loads(json.dumps(outcome))
+
+
+def without_times(record):
+    kept = {key: value for key, value in record.items() if key not in ("seconds", "tokens_per_second")}
+    return json.loads(json.dumps(kept))
+
+
+def test_a_run_that_is_stopped_and_repeated_ends_the_same(run):
+    whole = execute(run, device="cpu", progress=False)
+    metrics = (run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+
+    for following in (3, 18, 30):
+
+        def stop(record, following=following):
+            if record["step"] == following:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            execute(run, device="cpu", force=following == 3, report=stop, progress=False)
+        assert experiment_run.result(run) is None
+    again = execute(run, device="cpu", progress=False)
+    assert without_times(again) == without_times(whole)
+    repeated = (run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [without_times(json.loads(line)) for line in repeated] == [
+        without_times(json.loads(line)) for line in metrics
+    ]
+
+
+def test_a_finished_run_is_not_done_again(run, monkeypatch):
+    outcome = execute(run, device="cpu", progress=False)
+    monkeypatch.setattr(experiment_run, "Trainer", None)
+    assert execute(run, device="cpu") == json.loads(json.dumps(outcome))
+
+
+def test_another_run_of_the_same_name_is_refused(run, monkeypatch):
+    execute(run, device="cpu", progress=False)
+    other = dataclasses.replace(TINY, settings={**TINY.settings, "learning_rate": 2e-2})
+    monkeypatch.setitem(experiment.PROFILES, "test", other)
+    with pytest.raises(ValueError, match=r"holds a run with another settings.*only by force"):
+        execute(run, device="cpu", progress=False)
+    outcome = execute(run, device="cpu", force=True, progress=False)
+    assert outcome["settings"]["learning_rate"] == 2e-2
+
+
+def test_each_tokenizer_and_seed_has_a_folder_of_its_own():
+    folders = {
+        Run("tang", name, "test", seed, length).folder
+        for name in ("characters", "bytes")
+        for seed in (0, 1)
+        for length in (None, 500)
+    }
+    assert len(folders) == 8
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"profile": "huge"}, "unknown profile 'huge': choose from tiny, small, gpu"),
+        ({"seed": -1}, "seed must be 0 or more"),
+        ({"characters_seen": 0}, "characters_seen must be 1 or more"),
+        ({"corpus": "wikitext2"}, "profile 'test' has no length for 'wikitext2': say characters_seen"),
+    ],
+)
+def test_runs_that_cannot_be(changed, message):
+    with pytest.raises(ValueError, match=message):
+        Run(**{"corpus": "tang", "tokenizer": "bytes", "profile": "test", **changed})
+
+
+def test_the_table_of_all_runs():
+    for name in ("bytes", "characters"):
+        for seed in (1, 0):
+            execute(Run("tang", name, "test", seed), device="cpu", progress=False)
+    execute(Run("tang", "bytes", "test", 0, characters_seen=700), device="cpu", progress=False)
+    path = experiment_table.write("test")
+    table = json.loads(path.read_text(encoding="utf-8"))
+    assert [(run["tokenizer"], run["seed"]) for run in table["runs"]] == [
+        ("characters", 0),
+        ("characters", 1),
+        ("bytes", 0),
+        ("bytes", 1),
+    ]
+    row = table["summary"][1]
+    values = [run["held_out"]["bits_per_byte"] for run in table["runs"][2:]]
+    assert row["bits_per_byte"] == pytest.approx(sum(values) / 2, abs=1e-4)
+    assert row["bits_per_byte_spread"] == pytest.approx(abs(values[0] - values[1]), abs=1e-4)
+    assert row["parameters"]["embedding"] == (256 + 16) * 16
+    assert len(list(experiment_table.lines("test"))) == 3
+
+
+def test_a_model_is_used_with_its_own_tokenizer_alone(run):
+    execute(run, device="cpu", progress=False)
+    model, tokenizer = experiment_run.load(run.folder, "cpu")
+    samples = experiment_run.sampled(model, tokenizer, "明", 30, 2, seed=0)
+    assert [len(sample) for sample in samples] == [31, 31]
+    assert all(sample.startswith("明") and "<unk>" not in sample for sample in samples)
+    other = experiment.characters("".join(chr(0x4E00 + k) for k in range(tokenizer.vocab_size - 1)) * 2)
+    assert other.vocab_size == tokenizer.vocab_size
+    other.save(run.folder / "tokenizer.json")
+    with pytest.raises(ValueError, match="its ids mean something else"):
+        experiment_run.load(run.folder, "cpu")
