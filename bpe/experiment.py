@@ -175,8 +175,8 @@ PROFILES = {
     ),
     "small": Profile(
         body={"dropout": 0.0},
-        settings={"batch_size": 16, "learning_rate": 2e-3},
-        characters_seen={"tang": 1_200_000, "wikitext2": 1_500_000},
+        settings={"batch_size": 8, "learning_rate": 2e-3},
+        characters_seen={"tang": 1_000_000, "wikitext2": 1_200_000},
     ),
     "gpu": Profile(
         body={"block_size": 256, "embedding_dim": 512, "num_heads": 8, "num_layers": 8, "dropout": 0.1},

@@ -3,9 +3,9 @@
 The folder, data/runs/NAME/, holds
     run.json         what was asked for
     tokenizer.json   the tokenizer
-    metrics.jsonl    a line for each report: losses and speed, and scores of held-out text
+    metrics.jsonl    a line for each report: loss and speed, and now and then scores and samples
     checkpoint.pt    where training stands; a run that was stopped goes on from here
-    samples.txt      what the model wrote, at the start, along the way, and at the end
+    samples.txt      the samples alone, from before the first step on
     result.json      the outcome; it is written last, and a run that has it is finished
 """
 
@@ -191,7 +191,7 @@ class _Execution:
             checkpoints.resume(checkpoint, self.trainer)
             self._take_up_records()
         else:
-            self._write_samples("")
+            self._keep({"step": 0, "samples": self._samples(2)})
         report_at = _evenly(self.steps, REPORTS)
         score_at = _evenly(self.steps, self.run.sizes.scores)
         losses: list[torch.Tensor] = []
@@ -205,10 +205,8 @@ class _Execution:
             record = self._record(losses, clock)
             if step in score_at:
                 along_the_way = score(self.trainer.model, self.tokenizer, self.texts.along_the_way)
-                record |= _bits(along_the_way)
-                self._write_samples(self._samples_file().read_text(encoding="utf-8"))
-            self.records.append(record)
-            self._write_records()
+                record |= _bits(along_the_way) | {"samples": self._samples(2)}
+            self._keep(record)
             if step in score_at:
                 checkpoints.save(checkpoint, self.trainer)
             self.report(record)
@@ -234,24 +232,22 @@ class _Execution:
 
     # -- files
 
-    def _write_records(self) -> None:
-        lines = "".join(json.dumps(record) + "\n" for record in self.records)
+    def _keep(self, record: Record) -> None:
+        self.records.append(record)
+        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in self.records)
         write_atomically(self.run.folder / "metrics.jsonl", lines.encode("utf-8"))
+        samples = "".join(
+            "\n\n".join([f"--- step {record['step']:,}", *record["samples"]]) + "\n\n"
+            for record in self.records
+            if "samples" in record
+        )
+        write_atomically(self.run.folder / "samples.txt", samples.encode("utf-8"))
 
     def _take_up_records(self) -> None:
         """Those up to the checkpoint; what was reported after it is done again."""
         lines = (self.run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
         self.records = [record for line in lines if (record := json.loads(line))["step"] <= self.trainer.step]
-        self.seconds = self.records[-1]["seconds"] if self.records else 0.0
-
-    def _samples_file(self) -> Path:
-        return self.run.folder / "samples.txt"
-
-    def _write_samples(self, before: str) -> None:
-        """Two samples, after those that are there."""
-        shown = "\n\n".join(self._samples(2))
-        text = f"{before}--- step {self.trainer.step}\n{shown}\n\n"
-        write_atomically(self._samples_file(), text.encode("utf-8"))
+        self.seconds = self.records[-1]["seconds"]
 
     def _samples(self, number: int) -> list[str]:
         tokens = math.ceil(SAMPLED_CHARACTERS / self.characters_per_token)

@@ -36,7 +36,7 @@ def write(profile: str) -> Path:
     return results.write(
         name(profile),
         {
-            "command": f"python -m bpe minigpt experiment --profile {profile}",
+            "command": results.COMMANDS.get(name(profile), f"a run of profile {profile}"),
             "profile": profile,
             "unit": "bits per byte and per character of held-out text; spread: largest less smallest",
             "summary": summary(runs),

@@ -1,4 +1,4 @@
-"""Measurements that take longer than a chapter may: made by `benchmarks/`, kept in the checkout."""
+"""Measurements that take longer than a chapter may: made by a command, kept in the checkout."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from typing import Any
 
 from bpe.files import write_atomically
 
+# What makes a result; all others come from the file of their name in benchmarks/.
+COMMANDS = {
+    f"minigpt_{profile}": f"python -m bpe minigpt experiment --profile {profile}"
+    for profile in ("tiny", "small", "gpu")
+}
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "results"
 
 
@@ -17,9 +22,9 @@ def read(name: str) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        command = COMMANDS.get(name, f"python benchmarks/{name}.py")
         raise FileNotFoundError(
-            f"{path} is not there. It comes with the course's folder, and "
-            f"`python benchmarks/{name}.py` measures it anew."
+            f"{path} is not there. `{command}` measures it, in the course's folder."
         ) from None
     return content
 

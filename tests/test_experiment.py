@@ -102,7 +102,8 @@ def test_a_run_leaves_all_that_is_promised(run):
         "result.json",
     }
     lines = (run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == records
+    assert json.loads(lines[0]).keys() == {"step", "samples"}
+    assert [json.loads(line) for line in lines[1:]] == records
     assert records[-1]["characters"] == outcome["characters"] == outcome["tokens"] >= 1500
     assert outcome["bytes"] > 2.5 * outcome["characters"]
     assert [set(point) for point in outcome["curve"]] == [{"characters", "flops", "bits_per_byte"}] * 3
@@ -121,6 +122,7 @@ def without_times(record):
 def test_a_run_that_is_stopped_and_repeated_ends_the_same(run):
     whole = execute(run, device="cpu", progress=False)
     metrics = (run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    samples = (run.folder / "samples.txt").read_text(encoding="utf-8")
 
     for following in (3, 18, 30):
 
@@ -133,6 +135,7 @@ def test_a_run_that_is_stopped_and_repeated_ends_the_same(run):
         assert experiment_run.result(run) is None
     again = execute(run, device="cpu", progress=False)
     assert without_times(again) == without_times(whole)
+    assert (run.folder / "samples.txt").read_text(encoding="utf-8") == samples
     repeated = (run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert [without_times(json.loads(line)) for line in repeated] == [
         without_times(json.loads(line)) for line in metrics
