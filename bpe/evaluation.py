@@ -112,7 +112,7 @@ def token_costs(model: Any, ids: list[int], stride: int) -> Tensor:
                 for row, (start, first, end) in zip(logits, group, strict=True):
                     targets = sequence[first + 1 : end + 1].to(device)
                     loss = functional.cross_entropy(row[first - start :], targets, reduction="none")
-                    costs[first:end] = loss.double().cpu()
+                    costs[first:end] = loss.cpu().double()  # MPS has no float64
     finally:
         model.train(was_training)
     return costs
