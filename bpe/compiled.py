@@ -1,0 +1,456 @@
+"""The same training again on flat arrays, compiled by Numba: the algorithm of `bpe.incremental`.
+
+Four things differ, and none changes a merge:
+
+1. There is no linked list. A token's id stands at its first and at its last position, and how long tokens
+   are in a table; so the token after the one at i begins at i + length, and the one before ends at i - 1.
+2. Each position knows the pair that begins there. A position in a pair's list is alive while it still does.
+3. The pairs that a merge makes are counted first, then each pair's positions are written in one stretch.
+4. A pair below min_frequency can never be merged, since frequencies only fall; it gets no list at all.
+
+Memory for a text of n symbols, in bytes: 8 n for symbols and pairs of the positions, 8 n more for weights where
+pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numba
+import numpy
+
+from bpe.pairs import MergeStep
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Int32s = NDArray[numpy.int32]
+    Int64s = NDArray[numpy.int64]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+NOTHING = -1  # in place of a symbol: between pieces, and inside of tokens. In place of a pair: none
+LONGEST_TEXT = 2**31 - 2  # positions are 32-bit integers
+STEPS_AT_ONCE = 100  # merges between two looks from Python
+
+# Places in _State.numbers.
+PAIRS, POSITIONS, HEAP, TOKENS = range(4)
+
+
+def _compiled(function: Function) -> Function:
+    """Compile at the first call, and keep the machine code on disk for the next process."""
+    compiled: Function = numba.njit(cache=True, nogil=True)(function)
+    return compiled
+
+
+class _State(NamedTuple):
+    """Where training stands, for a text of n positions, separators between the pieces included.
+
+    symbols: int32 (n,), as the head of this file says. weights: int64 (n,), how often the piece of each
+    position occurs, or (0,) where every piece occurs once. lengths: int32 (vocabulary,).
+    pair_at: int32 (n,), the pair that begins at a position.
+
+    Of the pairs, each an array over them: left, right: int32. frequency: int64, how often it occurs now.
+    first, end: int64, its list is positions[first:end], ascending; what stood before `first` fell away.
+    seen_frequency: int64, seen_position: int32, what they were when the heap was put in order.
+    positions: int32, all lists. heap: int32, the pairs as a binary heap.
+
+    numbers: int64 (4,), how many pairs, positions and entries of the heap are in use, and tokens in the text.
+    scratch: int64 (4, vocabulary), zeros between merges. used: int32 (2, vocabulary).
+    """
+
+    symbols: Int32s
+    weights: Int64s
+    lengths: Int32s
+    pair_at: Int32s
+    left: Int32s
+    right: Int32s
+    frequency: Int64s
+    first: Int64s
+    end: Int64s
+    seen_frequency: Int64s
+    seen_position: Int32s
+    positions: Int32s
+    heap: Int32s
+    numbers: Int64s
+    scratch: Int64s
+    used: Int32s
+
+
+# --- training
+
+
+def learn_merges(
+    pieces: Sequence[Sequence[int]],
+    counts: Sequence[int],
+    num_merges: int,
+    first_id: int,
+    min_frequency: int = 2,
+) -> Iterator[MergeStep]:
+    """The same merges as `bpe.naive.learn_merges`, in time that grows with the number of replacements.
+
+    Raises ValueError for a text of more than 2,147,483,646 symbols.
+    """
+    symbols, weights = _laid_out(pieces, counts)
+    yield from learn(symbols, weights, num_merges, first_id, min_frequency)
+
+
+def _laid_out(pieces: Sequence[Sequence[int]], counts: Sequence[int]) -> tuple[Int32s, Int64s]:
+    """The pieces one after the other, a separator before and after each; and the weights, if any is not 1."""
+    lengths = numpy.fromiter(map(len, pieces), dtype=numpy.int64, count=len(pieces))
+    symbols = numpy.full(lengths.sum() + len(pieces) + 1, NOTHING, dtype=numpy.int32)
+    start = 1
+    for piece in pieces:
+        symbols[start : start + len(piece)] = piece
+        start += len(piece) + 1
+    if all(count == 1 for count in counts):
+        return symbols, numpy.empty(0, dtype=numpy.int64)
+    weights = numpy.repeat(numpy.array(counts, dtype=numpy.int64), lengths + 1)
+    return symbols, numpy.concatenate([numpy.zeros(1, dtype=numpy.int64), weights])
+
+
+def learn(
+    symbols: Int32s, weights: Int64s, num_merges: int, first_id: int, min_frequency: int
+) -> Iterator[MergeStep]:
+    """Learn merges from a text that is laid out already; `symbols` is changed.
+
+    symbols: int32 (n,), NOTHING at both ends and between the pieces.
+    weights: int64 (n,), or (0,) where every piece occurs once.
+    """
+    if len(symbols) > LONGEST_TEXT:
+        raise ValueError(f"{len(symbols):,} symbols are more than this engine takes, {LONGEST_TEXT:,}")
+    state = _begun(symbols, weights, first_id + num_merges, min_frequency)
+    steps = numpy.empty((STEPS_AT_ONCE, 4), dtype=numpy.int64)
+    done = 0
+    while done < num_merges:
+        wanted = min(STEPS_AT_ONCE, num_merges - done)
+        learned, finished = _learn(state, steps[:wanted], first_id + done, min_frequency)
+        for number, (left, right, frequency, tokens) in enumerate(steps[:learned].tolist()):
+            yield MergeStep((left, right), first_id + done + number, frequency, tokens)
+        done += learned
+        if finished:
+            return
+        if learned < wanted:
+            state = _with_more_room(state)
+
+
+def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int) -> _State:
+    """The state before the first merge."""
+    # As many pairs as there can be at most; the table is half empty, so a search in it is short.
+    distinct = min(len(symbols), (int(symbols.max(initial=0)) + 1) ** 2)
+    places = 1 << (2 * distinct).bit_length()
+    keys = numpy.full(places, NOTHING, dtype=numpy.int64)
+    values = numpy.empty(places, dtype=numpy.int32)
+    pair_at = numpy.empty(len(symbols), dtype=numpy.int32)
+    number = _number_pairs(symbols, pair_at, keys, values)
+    frequency = numpy.zeros(number, dtype=numpy.int64)
+    occurrences = numpy.zeros(number, dtype=numpy.int64)
+    tokens = _count_pairs(symbols, weights, pair_at, frequency, occurrences)
+    frequent = frequency >= min_frequency
+    num_pairs, num_positions = int(frequent.sum()), int(occurrences[frequent].sum())
+    room = 2 * num_pairs + 1024
+    state = _State(
+        symbols,
+        weights,
+        numpy.ones(vocab_size, dtype=numpy.int32),
+        pair_at,
+        *(numpy.empty(room, dtype=kind) for kind in ("i4", "i4", "i8", "i8", "i8", "i8", "i4")),
+        numpy.empty(num_positions + len(symbols) // 4 + 1024, dtype=numpy.int32),
+        numpy.empty(room, dtype=numpy.int32),
+        numpy.array([num_pairs, num_positions, num_pairs, tokens], dtype=numpy.int64),
+        numpy.zeros((4, vocab_size), dtype=numpy.int64),
+        numpy.empty((2, vocab_size), dtype=numpy.int32),
+    )
+    _list_positions(state, frequency, occurrences, min_frequency)
+    return state
+
+
+def _with_more_room(state: _State) -> _State:
+    """The same state, with twice the room for pairs and lists."""
+    longer = {
+        name: numpy.concatenate([array, numpy.empty_like(array)])
+        for name in ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
+        for array in [getattr(state, name)]
+    }
+    positions = numpy.concatenate([state.positions, numpy.empty_like(state.positions)])
+    return state._replace(positions=positions, **longer)
+
+
+@_compiled
+def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s) -> int:
+    """Write the number of the pair that begins at each position, by first occurrence; return how many there are.
+
+    keys, values: a hash table, empty at first, from (left << 32 | right) to the number. One search a position.
+    """
+    mask = len(keys) - 1
+    number = 0
+    pair_at[-1] = NOTHING
+    for i in range(len(symbols) - 1):
+        if symbols[i] == NOTHING or symbols[i + 1] == NOTHING:
+            pair_at[i] = NOTHING
+            continue
+        key = (numpy.int64(symbols[i]) << 32) | symbols[i + 1]
+        place = _hashed(key) & mask
+        while keys[place] != key:
+            if keys[place] == NOTHING:
+                keys[place] = key
+                values[place] = number
+                number += 1
+                break
+            place = (place + 1) & mask
+        pair_at[i] = values[place]
+    return number
+
+
+@_compiled
+def _hashed(key: int) -> int:
+    """A number that depends on all bits of a 64-bit key, 0 or more (the finaliser of MurmurHash3)."""
+    mixed = numpy.uint64(key)
+    mixed ^= mixed >> numpy.uint64(33)
+    mixed *= numpy.uint64(0xFF51AFD7ED558CCD)
+    mixed ^= mixed >> numpy.uint64(33)
+    return numpy.int64(mixed >> numpy.uint64(1))
+
+
+@_compiled
+def _count_pairs(
+    symbols: Int32s, weights: Int64s, pair_at: Int32s, frequency: Int64s, occurrences: Int64s
+) -> int:
+    """Count each pair with its weights and without; return the number of tokens, weighted. One pass."""
+    tokens = 0
+    for i in range(len(symbols)):
+        weight = weights[i] if len(weights) else 1
+        if symbols[i] != NOTHING:
+            tokens += weight
+        if pair_at[i] != NOTHING:
+            frequency[pair_at[i]] += weight
+            occurrences[pair_at[i]] += 1
+    return tokens
+
+
+@_compiled
+def _list_positions(state: _State, frequency: Int64s, occurrences: Int64s, min_frequency: int) -> None:
+    """Give the frequent pairs their numbers and lists, and put them into the heap. Two passes."""
+    renumbered = numpy.full(len(frequency), NOTHING, dtype=numpy.int32)
+    pair, end = 0, 0
+    for old in range(len(frequency)):
+        if frequency[old] >= min_frequency:
+            renumbered[old] = pair
+            state.frequency[pair] = frequency[old]
+            state.first[pair] = state.end[pair] = end
+            end += occurrences[old]
+            pair += 1
+    for i in range(len(state.symbols)):
+        if state.pair_at[i] == NOTHING:
+            continue
+        pair = renumbered[state.pair_at[i]]
+        state.pair_at[i] = pair
+        if pair != NOTHING:
+            state.left[pair] = state.symbols[i]
+            state.right[pair] = state.symbols[i + 1]
+            state.positions[state.end[pair]] = i
+            state.end[pair] += 1
+    for pair in range(state.numbers[PAIRS]):
+        state.heap[pair] = pair
+        state.seen_frequency[pair] = state.frequency[pair]
+        state.seen_position[pair] = state.positions[state.first[pair]]
+    for place in range(state.numbers[HEAP] // 2 - 1, -1, -1):
+        _sift_down(state, place)
+
+
+@_compiled
+def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> tuple[int, bool]:
+    """Merge up to len(steps) pairs; return how many, and whether there are no more.
+
+    steps: int64 (…, 4), to be filled with left, right, frequency, tokens left. Fewer than asked for, while
+    there are more, means that the room for pairs or lists is too small.
+    """
+    for number in range(len(steps)):
+        pair = _most_frequent(state, min_frequency)
+        if pair == NOTHING:
+            return number, True
+        # A merge makes two pairs at each of its places at most, and one for each symbol on each side.
+        most = 2 * (state.end[pair] - state.first[pair])
+        if (
+            state.numbers[POSITIONS] + most > len(state.positions)
+            or state.numbers[PAIRS] + min(most, 2 * state.lengths.size) > len(state.left)
+        ):
+            return number, False
+        _take_from_heap(state)
+        steps[number, 0], steps[number, 1] = state.left[pair], state.right[pair]
+        steps[number, 2] = state.frequency[pair]
+        _merge(state, pair, first_id + number, min_frequency)
+        steps[number, 3] = state.numbers[TOKENS]
+    return len(steps), False
+
+
+@_compiled
+def _most_frequent(state: _State, min_frequency: int) -> int:
+    """The pair to merge, which is left at the top of the heap, or NOTHING.
+
+    What is at the top may be out of date, and then too high; it is put where it belongs, until the top is true.
+    """
+    while state.numbers[HEAP]:
+        pair = state.heap[0]
+        if state.frequency[pair] < min_frequency:
+            _take_from_heap(state)
+            continue
+        k = state.first[pair]
+        while state.pair_at[state.positions[k]] != pair:
+            k += 1
+        state.first[pair] = k
+        position = state.positions[k]
+        if state.frequency[pair] == state.seen_frequency[pair] and position == state.seen_position[pair]:
+            return pair
+        state.seen_frequency[pair] = state.frequency[pair]
+        state.seen_position[pair] = position
+        _sift_down(state, 0)
+    return NOTHING
+
+
+@_compiled
+def _merge(state: _State, pair: int, new: int, min_frequency: int) -> None:
+    """Replace the pair by `new` everywhere, and list the pairs that come to be.
+
+    Costs a few steps for each position in the pair's list, however long the text is.
+    """
+    merged = _replace(state, pair, new)
+    _list_new_pairs(state, merged, new, min_frequency)
+
+
+@_compiled
+def _replace(state: _State, pair: int, new: int) -> Int32s:
+    """Replace the pair by `new` from left to right; return where, ascending. Pairs that break lose frequency."""
+    symbols, pair_at, lengths = state.symbols, state.pair_at, state.lengths
+    left_length, right_length = lengths[state.left[pair]], lengths[state.right[pair]]
+    lengths[new] = left_length + right_length
+    found = state.positions[state.first[pair] : state.end[pair]]
+    number = 0
+    for i in found:
+        if pair_at[i] != pair:
+            continue
+        weight = state.weights[i] if len(state.weights) else 1
+        j = i + left_length
+        end = j + right_length
+        before = symbols[i - 1]
+        if before != NOTHING:
+            # A token that was made in this step has lost its old pair already, as the one after it.
+            broken = i - lengths[before]
+            if pair_at[broken] != NOTHING:
+                state.frequency[pair_at[broken]] -= weight
+                pair_at[broken] = NOTHING
+        if pair_at[j] != NOTHING:
+            state.frequency[pair_at[j]] -= weight
+            pair_at[j] = NOTHING
+        pair_at[i] = NOTHING
+        symbols[j - 1] = symbols[j] = NOTHING
+        symbols[i] = symbols[end - 1] = new
+        state.numbers[TOKENS] -= weight
+        found[number] = i  # the list is not needed any more, so its room is
+        number += 1
+    state.frequency[pair] = 0
+    return found[:number]
+
+
+@_compiled
+def _list_new_pairs(state: _State, merged: Int32s, new: int, min_frequency: int) -> None:
+    """List the pairs of `new` with its neighbours: count them, make room, write, and put them into the heap.
+
+    merged: int32, where `new` stands. Pairs (symbol, new) have side 0, (new, symbol) side 1.
+    """
+    symbols, lengths = state.symbols, state.lengths
+    frequency, occurrences = state.scratch[:2], state.scratch[2:]
+    num_used = [0, 0]
+    for i in merged:
+        weight = state.weights[i] if len(state.weights) else 1
+        for side in range(2):
+            other = symbols[i - 1] if side == 0 else symbols[i + lengths[new]]
+            # Two new tokens side by side are one pair, seen from the right one.
+            if other == NOTHING or (side == 1 and other == new):
+                continue
+            if occurrences[side, other] == 0:
+                state.used[side, num_used[side]] = other
+                num_used[side] += 1
+            frequency[side, other] += weight
+            occurrences[side, other] += 1
+    before = state.numbers[PAIRS]
+    for side in range(2):
+        for other in state.used[side, : num_used[side]]:
+            made = NOTHING
+            if frequency[side, other] >= min_frequency:
+                made = state.numbers[PAIRS]
+                state.left[made] = other if side == 0 else new
+                state.right[made] = new if side == 0 else other
+                state.frequency[made] = frequency[side, other]
+                state.first[made] = state.end[made] = state.numbers[POSITIONS]
+                state.numbers[POSITIONS] += occurrences[side, other]
+                state.numbers[PAIRS] += 1
+            frequency[side, other] = made  # from here on, which pair it is
+            occurrences[side, other] = 0
+    for i in merged:
+        for side in range(2):
+            other = symbols[i - 1] if side == 0 else symbols[i + lengths[new]]
+            if other == NOTHING or (side == 1 and other == new):
+                continue
+            made = frequency[side, other]
+            if made != NOTHING:
+                position = i - lengths[other] if side == 0 else i
+                state.positions[state.end[made]] = position
+                state.end[made] += 1
+                state.pair_at[position] = made
+    for side in range(2):
+        for other in state.used[side, : num_used[side]]:
+            frequency[side, other] = 0
+    for made in range(before, state.numbers[PAIRS]):
+        state.seen_frequency[made] = state.frequency[made]
+        state.seen_position[made] = state.positions[state.first[made]]
+        _add_to_heap(state, made)
+
+
+# --- the heap
+
+
+@_compiled
+def _comes_before(state: _State, pair: int, other: int) -> bool:
+    """The order of the heap: most frequent first, then the first to occur."""
+    if state.seen_frequency[pair] != state.seen_frequency[other]:
+        return state.seen_frequency[pair] > state.seen_frequency[other]
+    return state.seen_position[pair] < state.seen_position[other]
+
+
+@_compiled
+def _sift_down(state: _State, place: int) -> None:
+    """Move the entry at a place down to where it belongs."""
+    heap, size = state.heap, state.numbers[HEAP]
+    pair = heap[place]
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and _comes_before(state, heap[child + 1], heap[child]):
+            child += 1
+        if not _comes_before(state, heap[child], pair):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = pair
+
+
+@_compiled
+def _take_from_heap(state: _State) -> None:
+    """Remove the top."""
+    state.numbers[HEAP] -= 1
+    state.heap[0] = state.heap[state.numbers[HEAP]]
+    _sift_down(state, 0)
+
+
+@_compiled
+def _add_to_heap(state: _State, pair: int) -> None:
+    """Add an entry at the end, and move it up to where it belongs."""
+    heap, place = state.heap, state.numbers[HEAP]
+    state.numbers[HEAP] += 1
+    while place and _comes_before(state, pair, heap[(place - 1) // 2]):
+        heap[place] = heap[(place - 1) // 2]
+        place = (place - 1) // 2
+    heap[place] = pair
