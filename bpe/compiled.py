@@ -1,6 +1,6 @@
-"""The same training again on flat arrays, compiled by Numba: the algorithm of `bpe.incremental`.
+"""The same training and encoding again on flat arrays, compiled by Numba.
 
-Four things differ, and none changes a merge:
+Training is the algorithm of `bpe.incremental`. Four things differ, and none changes a merge:
 
 1. There is no linked list. A token's id stands at its first and at its last position, and how long tokens
    are in a table; so the token after the one at i begins at i + length, and the one before ends at i - 1.
@@ -10,16 +10,20 @@ Four things differ, and none changes a merge:
 
 Memory for a text of n symbols, in bytes: 8 n for symbols and pairs of the positions, 8 n more for weights where
 pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
+
+Encoding looks up a piece that came before in the same text, and copies its ids; only a new one is merged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numba
 import numpy
 
+from bpe import presplit, scanner
 from bpe.pairs import MergeStep
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
 
     Int32s = NDArray[numpy.int32]
     Int64s = NDArray[numpy.int64]
+    Codes = NDArray[Any]  # uint8, the bytes of a text; or uint32, its code points
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -454,3 +459,316 @@ def _add_to_heap(state: _State, pair: int) -> None:
         heap[place] = heap[(place - 1) // 2]
         place = (place - 1) // 2
     heap[place] = pair
+
+
+# --- encoding
+
+SHORT = 64  # symbols of a piece that is merged by looking at all its pairs again and again
+REMEMBERED = 1 << 17  # pieces, at most
+NEVER = 2**63 - 1  # what stands for a pair that is not merged
+
+
+class _Tables(NamedTuple):
+    """A tokenizer, for encoding.
+
+    base: int32, from a code (a byte, or a code point) to the id of its token, or NOTHING.
+    pairs: int64 (places, 2), a hash table from (left << 32 | right) to (rank << 32 | id of the joined token).
+    joints: int64 (places,), a hash table of the pairs of codes (left << 32 | right) at which tokens are joined.
+    whole: int32 (places,), a hash table of the tokens that are taken whole, by their codes; (0,) for none.
+    token_codes, token_ends: the codes of all tokens one after the other, and int64, where each one ends.
+    """
+
+    base: Int32s
+    pairs: Int64s
+    joints: Int64s
+    whole: Int32s
+    token_codes: Codes
+    token_ends: Int64s
+
+
+def apply_merges(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
+    """The same ids as `bpe.naive.apply_merges`; a single piece, for comparison. `Encoder` takes whole texts."""
+    merged = numpy.array(ids, dtype=numpy.int32)
+    left: list[int] = merged[: _merged(merged, _pair_table(ranks))].tolist()
+    return left
+
+
+class Encoder:
+    """Encodes text as a tokenizer does.
+
+    tokens: those that merges or symbols make, None where there is none, all bytes or all str.
+    symbol_ids: from a byte, or a character, to the id of its token.
+    ranks: pair -> (rank, id of the joined token).
+    expressions: how a text is cut first, as `bpe.presplit.resolve` gives them.
+    whole_pieces: whether a piece that is a token is taken as that token before any merge.
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[bytes | str | None],
+        symbol_ids: Mapping[Any, int],
+        ranks: Mapping[tuple[int, int], tuple[int, int]],
+        expressions: Sequence[str],
+        whole_pieces: bool,
+    ) -> None:
+        self.expressions = tuple(expressions)
+        self.as_bytes = any(isinstance(token, bytes) for token in tokens)
+        codes = {symbol if self.as_bytes else ord(symbol): i for symbol, i in symbol_ids.items()}
+        base = numpy.full(max(codes, default=0) + 2, NOTHING, dtype=numpy.int32)
+        base[list(codes)] = list(codes.values())
+        all_codes = [numpy.zeros(0, self._code_type) if token is None else self._codes(token) for token in tokens]
+        token_ends = numpy.cumsum([len(token) for token in all_codes], dtype=numpy.int64)
+        token_codes = numpy.concatenate(all_codes)
+        joints = {(int(all_codes[left][-1]) << 32) | int(all_codes[right][0]) for left, right in ranks}
+        joint_table = numpy.full(_places(len(joints)), NOTHING, dtype=numpy.int64)
+        _fill_set(joint_table, numpy.array(list(joints), dtype=numpy.int64))
+        whole = numpy.full(_places(len(tokens)) if whole_pieces else 0, NOTHING, dtype=numpy.int32)
+        if whole_pieces:
+            _fill_whole(whole, token_codes, token_ends)
+        self.tables = _Tables(base, _pair_table(ranks), joint_table, whole, token_codes, token_ends)
+
+    @property
+    def _code_type(self) -> Any:
+        return numpy.uint8 if self.as_bytes else numpy.uint32
+
+    def _codes(self, text: bytes | str) -> Codes:
+        """The bytes or the code points of a token or a text."""
+        if isinstance(text, str):
+            text = text.encode("utf-8" if self.as_bytes else "utf-32-le")
+        return numpy.frombuffer(text, dtype=self._code_type)
+
+    def encode(self, text: str) -> Int32s | None:
+        """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
+        codes = self._codes(text)
+        if self.as_bytes and scanner.knows(self.expressions):
+            ends = scanner.ends(codes, self.expressions)
+        elif self.expressions:
+            ends = self._ends_by_regex(text, codes)
+        else:
+            ends = numpy.empty(len(codes), dtype=numpy.int64)
+            ends = ends[: _run_ends(codes, self.tables.joints, ends)]
+        ids = numpy.empty(len(codes), dtype=numpy.int32)
+        remembered = numpy.zeros((min(REMEMBERED, _places(len(ends))), 4), dtype=numpy.int64)
+        number = _encode(codes, ends, self.tables, remembered, ids)
+        return None if number == NOTHING else ids[:number].copy()
+
+    def _ends_by_regex(self, text: str, codes: Codes) -> Int64s:
+        """Where the pieces end, for a split that the scanner does not know."""
+        pieces = presplit.pieces(text, self.expressions)
+        ends = numpy.cumsum(numpy.fromiter(map(len, pieces), dtype=numpy.int64))
+        if not self.as_bytes:
+            return ends
+        # Every byte but 10xxxxxx begins a character.
+        begins = numpy.append(numpy.flatnonzero(codes & 0xC0 != 0x80), len(codes))
+        return begins[ends]
+
+
+def _places(number: int) -> int:
+    """The size of a hash table for so many entries: a power of two, half of it empty or more."""
+    return 1 << (2 * number + 1).bit_length()
+
+
+def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> Int64s:
+    table = numpy.full((_places(len(ranks)), 2), NOTHING, dtype=numpy.int64)
+    entries = [(left << 32 | right, rank << 32 | new) for (left, right), (rank, new) in ranks.items()]
+    _fill_pairs(table, numpy.array(entries, dtype=numpy.int64).reshape(-1, 2))
+    return table
+
+
+@_compiled
+def _fill_pairs(table: Int64s, entries: Int64s) -> None:
+    """Put entries (key, value) into a hash table."""
+    mask = len(table) - 1
+    for k in range(len(entries)):
+        place = _hashed(entries[k, 0]) & mask
+        while table[place, 0] != NOTHING:
+            place = (place + 1) & mask
+        table[place] = entries[k]
+
+
+@_compiled
+def _fill_set(table: Int64s, keys: Int64s) -> None:
+    """Put different keys into a hash table without values."""
+    mask = len(table) - 1
+    for key in keys:
+        place = _hashed(key) & mask
+        while table[place] != NOTHING:
+            place = (place + 1) & mask
+        table[place] = key
+
+
+@_compiled
+def _fill_whole(whole: Int32s, token_codes: Codes, token_ends: Int64s) -> None:
+    """Put the tokens into a hash table by their codes."""
+    mask = len(whole) - 1
+    start = 0
+    for i in range(len(token_ends)):
+        end = token_ends[i]
+        if end > start:
+            place = _hash_of(token_codes, start, end) & mask
+            while whole[place] != NOTHING:
+                place = (place + 1) & mask
+            whole[place] = i
+        start = end
+
+
+@_compiled
+def _hash_of(codes: Codes, start: int, end: int) -> int:
+    """A number that depends on all codes of a piece, 0 or more (FNV-1a, then mixed). One step a code."""
+    mixed = numpy.uint64(0xCBF29CE484222325)
+    for k in range(start, end):
+        mixed = (mixed ^ numpy.uint64(codes[k])) * numpy.uint64(0x100000001B3)
+    return _hashed(numpy.int64(mixed))
+
+
+@_compiled
+def _same(codes: Codes, start: int, others: Codes, other_start: int, length: int) -> bool:
+    """Whether two pieces of the same length have the same codes."""
+    for k in range(length):  # noqa: SIM110
+        if codes[start + k] != others[other_start + k]:
+            return False
+    return True
+
+
+@_compiled
+def _run_ends(codes: Codes, joints: Int64s, ends: Int64s) -> int:
+    """Write where no merge can reach across, as `bpe.runs` explains; return how many places. One search a code."""
+    mask = len(joints) - 1
+    number = 0
+    for end in range(1, len(codes)):
+        key = (numpy.int64(codes[end - 1]) << 32) | codes[end]
+        place = _hashed(key) & mask
+        while joints[place] != key and joints[place] != NOTHING:
+            place = (place + 1) & mask
+        if joints[place] == NOTHING:
+            ends[number] = end
+            number += 1
+    if len(codes):
+        ends[number] = len(codes)
+        number += 1
+    return number
+
+
+@_compiled
+def _encode(codes: Codes, ends: Int64s, tables: _Tables, remembered: Int64s, ids: Int32s) -> int:
+    """Write the ids of all pieces; return how many there are, or NOTHING where a symbol has no token.
+
+    remembered: int64 (places, 4), zeros at first: start and length of a piece, and of its ids. A piece has one
+    place, and takes it from the one that was there. A piece that came before costs a look at its codes.
+    """
+    start, number = 0, 0
+    for end in ends:
+        length = end - start
+        hashed = _hash_of(codes, start, end)
+        entry = remembered[hashed & (len(remembered) - 1)]
+        if entry[1] == length and _same(codes, start, codes, entry[0], length):
+            for k in range(entry[3]):
+                ids[number + k] = ids[entry[2] + k]
+            number += entry[3]
+        else:
+            found = _encode_piece(codes, start, end, hashed, tables, ids[number : number + length])
+            if found == NOTHING:
+                return NOTHING
+            entry[0], entry[1], entry[2], entry[3] = start, length, number, found
+            number += found
+        start = end
+    return number
+
+
+@_compiled
+def _encode_piece(codes: Codes, start: int, end: int, hashed: int, tables: _Tables, ids: Int32s) -> int:
+    """Write the ids of one piece, codes[start:end], into `ids`; return how many, or NOTHING."""
+    if len(tables.whole):
+        mask = len(tables.whole) - 1
+        place = hashed & mask
+        while tables.whole[place] != NOTHING:
+            token = tables.whole[place]
+            token_start = tables.token_ends[token - 1] if token else 0
+            if tables.token_ends[token] - token_start == end - start and _same(
+                codes, start, tables.token_codes, token_start, end - start
+            ):
+                ids[0] = token
+                return 1
+            place = (place + 1) & mask
+    for k in range(start, end):
+        code = codes[k]
+        ids[k - start] = tables.base[code] if code < len(tables.base) else NOTHING
+        if ids[k - start] == NOTHING:
+            return NOTHING
+    return _merged(ids, tables.pairs)
+
+
+@_compiled
+def _rank(pairs: Int64s, left: int, right: int) -> int:
+    """(rank << 32 | id of the joined token) of a pair, or NEVER."""
+    key = (numpy.int64(left) << 32) | right
+    mask = len(pairs) - 1
+    place = _hashed(key) & mask
+    while pairs[place, 0] != key:
+        if pairs[place, 0] == NOTHING:
+            return NEVER
+        place = (place + 1) & mask
+    return pairs[place, 1]
+
+
+@_compiled
+def _merged(ids: Int32s, pairs: Int64s) -> int:
+    """Merge the ids of a piece in place, the lowest rank first; return how many are left."""
+    if len(ids) > SHORT:
+        return _merged_by_heap(ids, pairs)
+    ranks = numpy.empty(SHORT, dtype=numpy.int64)
+    number = len(ids)
+    for k in range(number - 1):
+        ranks[k] = _rank(pairs, ids[k], ids[k + 1])
+    while number > 1:
+        best = 0
+        for k in range(1, number - 1):
+            if ranks[k] < ranks[best]:
+                best = k
+        if ranks[best] == NEVER:
+            break
+        ids[best] = ranks[best] & 0xFFFFFFFF
+        number -= 1
+        for k in range(best + 1, number):
+            ids[k] = ids[k + 1]
+            ranks[k - 1] = ranks[k]
+        if best > 0:
+            ranks[best - 1] = _rank(pairs, ids[best - 1], ids[best])
+        ranks[best] = _rank(pairs, ids[best], ids[best + 1]) if best + 1 < number else NEVER
+    return number
+
+
+@_compiled
+def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
+    """The same for a long piece, as `bpe.incremental.apply_merges` does it, in time n log n.
+
+    heap: (rank, position); an entry counts only while the pair at the position has that rank.
+    """
+    number = len(ids)
+    before, after = numpy.arange(-1, number - 1), numpy.arange(1, number + 1)
+    heap = [(numpy.int64(0), numpy.int64(0)) for _ in range(0)]
+    for k in range(number - 1):
+        rank = _rank(pairs, ids[k], ids[k + 1])
+        if rank != NEVER:
+            heap.append((rank, k))
+    heapq.heapify(heap)
+    while heap:
+        rank, i = heapq.heappop(heap)
+        j = after[i]
+        if ids[i] == NOTHING or j == number or _rank(pairs, ids[i], ids[j]) != rank:
+            continue
+        ids[i], ids[j] = rank & 0xFFFFFFFF, NOTHING
+        after[i] = after[j]
+        if after[j] < number:
+            before[after[j]] = i
+        for left in (before[i], i):
+            if left >= 0 and after[left] < number:
+                later = _rank(pairs, ids[left], ids[after[left]])
+                if later != NEVER:
+                    heapq.heappush(heap, (later, left))
+    left = 0
+    for k in range(number):
+        if ids[k] != NOTHING:
+            ids[left] = ids[k]
+            left += 1
+    return left
