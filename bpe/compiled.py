@@ -8,8 +8,8 @@ Training is the algorithm of `bpe.incremental`. Four things differ, and none cha
 3. The pairs that a merge makes are counted first, then each pair's positions are written in one stretch.
 4. A pair below min_frequency can never be merged, since frequencies only fall; it gets no list at all.
 
-Memory for a text of n symbols, in bytes: 8 n for symbols and pairs of the positions, 8 n more for weights where
-pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
+Memory for a text of n symbols, in bytes: 8 n for the symbols and the pairs of the positions, 8 n more for
+weights where pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
 
 Encoding looks up a piece that came before in the same text, and copies its ids; only a new one is merged.
 """
@@ -184,7 +184,7 @@ def _with_more_room(state: _State) -> _State:
 
 @_compiled
 def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s) -> int:
-    """Write the number of the pair that begins at each position, by first occurrence; return how many there are.
+    """Number the pairs by first occurrence, and write which begins at each position; return how many there are.
 
     keys, values: a hash table, empty at first, from (left << 32 | right) to the number. One search a position.
     """
@@ -277,10 +277,9 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
             return number, True
         # A merge makes two pairs at each of its places at most, and one for each symbol on each side.
         most = 2 * (state.end[pair] - state.first[pair])
-        if (
-            state.numbers[POSITIONS] + most > len(state.positions)
-            or state.numbers[PAIRS] + min(most, 2 * state.lengths.size) > len(state.left)
-        ):
+        if state.numbers[POSITIONS] + most > len(state.positions) or state.numbers[PAIRS] + min(
+            most, 2 * state.lengths.size
+        ) > len(state.left):
             return number, False
         _take_from_heap(state)
         steps[number, 0], steps[number, 1] = state.left[pair], state.right[pair]
@@ -516,7 +515,9 @@ class Encoder:
         codes = {symbol if self.as_bytes else ord(symbol): i for symbol, i in symbol_ids.items()}
         base = numpy.full(max(codes, default=0) + 2, NOTHING, dtype=numpy.int32)
         base[list(codes)] = list(codes.values())
-        all_codes = [numpy.zeros(0, self._code_type) if token is None else self._codes(token) for token in tokens]
+        all_codes = [
+            numpy.zeros(0, self._code_type) if token is None else self._codes(token) for token in tokens
+        ]
         token_ends = numpy.cumsum([len(token) for token in all_codes], dtype=numpy.int64)
         token_codes = numpy.concatenate(all_codes)
         joints = {(int(all_codes[left][-1]) << 32) | int(all_codes[right][0]) for left, right in ranks}
