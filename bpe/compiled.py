@@ -184,9 +184,10 @@ def _with_more_room(state: _State) -> _State:
 
 @_compiled
 def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s) -> int:
-    """Number the pairs by first occurrence, and write which begins at each position; return how many there are.
+    """Write the number of the pair that begins at each position; return how many pairs there are.
 
-    keys, values: a hash table, empty at first, from (left << 32 | right) to the number. One search a position.
+    Pairs are numbered by first occurrence. keys, values: a hash table, empty at first, from
+    (left << 32 | right) to the number. One search a position.
     """
     mask = len(keys) - 1
     number = 0
@@ -293,7 +294,8 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
 def _most_frequent(state: _State, min_frequency: int) -> int:
     """The pair to merge, which is left at the top of the heap, or NOTHING.
 
-    What is at the top may be out of date, and then too high; it is put where it belongs, until the top is true.
+    What is at the top may be out of date, and then too high; it is put where it belongs, until the top is
+    true.
     """
     while state.numbers[HEAP]:
         pair = state.heap[0]
@@ -325,7 +327,10 @@ def _merge(state: _State, pair: int, new: int, min_frequency: int) -> None:
 
 @_compiled
 def _replace(state: _State, pair: int, new: int) -> Int32s:
-    """Replace the pair by `new` from left to right; return where, ascending. Pairs that break lose frequency."""
+    """Replace the pair by `new` from left to right; return where, ascending.
+
+    The pairs that break lose frequency. One step for each position in the pair's list.
+    """
     symbols, pair_at, lengths = state.symbols, state.pair_at, state.lengths
     left_length, right_length = lengths[state.left[pair]], lengths[state.right[pair]]
     lengths[new] = left_length + right_length
@@ -472,7 +477,7 @@ class _Tables(NamedTuple):
 
     base: int32, from a code (a byte, or a code point) to the id of its token, or NOTHING.
     pairs: int64 (places, 2), a hash table from (left << 32 | right) to (rank << 32 | id of the joined token).
-    joints: int64 (places,), a hash table of the pairs of codes (left << 32 | right) at which tokens are joined.
+    joints: int64 (places,), a hash table of the codes (left << 32 | right) at which tokens are joined.
     whole: int32 (places,), a hash table of the tokens that are taken whole, by their codes; (0,) for none.
     token_codes, token_ends: the codes of all tokens one after the other, and int64, where each one ends.
     """
@@ -486,7 +491,7 @@ class _Tables(NamedTuple):
 
 
 def apply_merges(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
-    """The same ids as `bpe.naive.apply_merges`; a single piece, for comparison. `Encoder` takes whole texts."""
+    """The same ids as `bpe.naive.apply_merges`, of a single piece. `Encoder` takes whole texts."""
     merged = numpy.array(ids, dtype=numpy.int32)
     left: list[int] = merged[: _merged(merged, _pair_table(ranks))].tolist()
     return left
@@ -633,7 +638,7 @@ def _same(codes: Codes, start: int, others: Codes, other_start: int, length: int
 
 @_compiled
 def _run_ends(codes: Codes, joints: Int64s, ends: Int64s) -> int:
-    """Write where no merge can reach across, as `bpe.runs` explains; return how many places. One search a code."""
+    """Write where no merge can reach across, as `bpe.runs` explains; return how many. One search a code."""
     mask = len(joints) - 1
     number = 0
     for end in range(1, len(codes)):
@@ -654,8 +659,8 @@ def _run_ends(codes: Codes, joints: Int64s, ends: Int64s) -> int:
 def _encode(codes: Codes, ends: Int64s, tables: _Tables, remembered: Int64s, ids: Int32s) -> int:
     """Write the ids of all pieces; return how many there are, or NOTHING where a symbol has no token.
 
-    remembered: int64 (places, 4), zeros at first: start and length of a piece, and of its ids. A piece has one
-    place, and takes it from the one that was there. A piece that came before costs a look at its codes.
+    remembered: int64 (places, 4), zeros at first: start and length of a piece, and of its ids. A piece has
+    one place, and takes it from the one that was there. A piece that came before costs a look at its codes.
     """
     start, number = 0, 0
     for end in ends:

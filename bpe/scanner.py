@@ -1,8 +1,8 @@
-"""Cutting UTF-8 bytes at the splits of GPT-2, GPT-4 and their kin, compiled by Numba: no regular expressions.
+"""Cutting UTF-8 bytes at the splits of GPT-2, GPT-4 and their kin, compiled by Numba.
 
-What is a letter, a number or white space stands in a table that `regex` fills once a process; so the pieces are
-those of `bpe.presplit`, code point for code point. Each alternative of an expression is a few lines of code
-here, tried in the expression's order.
+What is a letter, a number or white space stands in a table that `regex` fills once a process; so the pieces
+are those of `bpe.presplit`, code point for code point. Each alternative of an expression is a few lines of
+code here, tried in the expression's order.
 """
 
 from __future__ import annotations
@@ -160,10 +160,10 @@ def _gpt4o(data: Bytes, classes: Bytes, start: int) -> int:
 
 @_compiled
 def _cased_word(data: Bytes, classes: Bytes, start: int, to_lower: bool) -> int:
-    """The end of `upper* lower+` (to_lower), or else of `upper+ lower*`, from `start`; `start` where there is none.
+    """The end of `upper* lower+` (to_lower) or of `upper+ lower*`; `start` where there is none.
 
-    Marks and letters without case are both upper and lower; so where nothing lower follows the upper ones, the
-    last of them that is both is taken for the lower one.
+    Marks and letters without case are both upper and lower; so where nothing lower follows the upper ones,
+    the last of them that is both is taken for the lower one.
     """
     end, last_both = start, start
     while end < len(data):
@@ -188,8 +188,8 @@ def _cased_word(data: Bytes, classes: Bytes, start: int, to_lower: bool) -> int:
 def _signs_or_spaces(data: Bytes, classes: Bytes, start: int, slashes: bool, to_the_end: bool) -> int:
     """The end of ` ?signs+[\\r\\n]*`, or of white space.
 
-    slashes: line ends after signs may be mixed with slashes. to_the_end: white space at the end of the text is
-    one piece, with its line ends.
+    slashes: line ends after signs may be mixed with slashes. to_the_end: white space at the end of the text
+    is one piece, with its line ends.
     """
     end, any_sign = start, False
     if data[start] == ord(" "):
@@ -220,7 +220,7 @@ def _signs_or_spaces(data: Bytes, classes: Bytes, start: int, slashes: bool, to_
 
 @_compiled
 def _spaces(data: Bytes, classes: Bytes, start: int) -> int:
-    """The end of `\\s+(?!\\S)|\\s+`: all white space but the last, which may belong to a word, unless it is alone."""
+    """The end of `\\s+(?!\\S)|\\s+`: all white space but the last, which a word may take, unless alone."""
     end, last = start, start
     while end < len(data):
         kind, after = _class_at(data, classes, end)

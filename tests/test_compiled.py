@@ -5,10 +5,10 @@ import pytest
 numpy = pytest.importorskip("numpy")
 pytest.importorskip("numba")
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
 
-from bpe import compiled, naive
+from bpe import compiled, naive  # noqa: E402
 
 
 @given(st.lists(st.integers(0, 2), max_size=400), st.integers(1, 3))

@@ -5,17 +5,18 @@ import pytest
 numpy = pytest.importorskip("numpy")
 pytest.importorskip("numba")
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
 
-from bpe import presplit, scanner
+from bpe import presplit, scanner  # noqa: E402
 
 NAMES = ["gpt2", "gpt4", "gpt4o", "llama3", "qwen"]
-# Letters with and without case, marks, digits of many kinds, spaces, line ends, apostrophes, and ſ, which is an
-# s when case does not matter, and the Kelvin sign, which is a k.
+# Letters with and without case, marks, digits of many kinds, spaces, line ends, apostrophes; ſ, which is an s
+# when case does not matter, and the Kelvin sign, which is a k.
 NASTY = st.text(
     st.sampled_from(
-        "aAsStTdDmMlLvVeErRkK'’ſK \n\r\t\v\u00a0\u3000\u2028\x85\x1c\x00/!?.-_1٣²½ⅷ月，。éß\u0301\u0345ǅʰª👩\u200d🏽ก็ा"
+        "aAsStTdDmMlLvVeErRkK'’ſK"
+        " \n\r\t\v\u00a0\u3000\u2028\x85\x1c\x00/!?.-_1٣²½ⅷ月，。éß\u0301\u0345ǅʰª👩\u200d🏽ก็ा"
     )
 )
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
