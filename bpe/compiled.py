@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     Int64s = NDArray[numpy.int64]
     Codes = NDArray[Any]  # uint8, the bytes of a text; or uint32, its code points
 
+# Of compiled functions: what Python and numpy call integers is one there.
+Integer = Any
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 NOTHING = -1  # in place of a symbol: between pieces, and inside of tokens. In place of a pair: none
@@ -45,8 +49,7 @@ PAIRS, POSITIONS, HEAP, TOKENS = range(4)
 
 def _compiled(function: Function) -> Function:
     """Compile at the first call, and keep the machine code on disk for the next process."""
-    compiled: Function = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
 
 class _State(NamedTuple):
@@ -97,18 +100,28 @@ def learn_merges(
 
     Raises ValueError for a text of more than 2,147,483,646 symbols.
     """
-    symbols, weights = _laid_out(pieces, counts)
-    yield from learn(symbols, weights, num_merges, first_id, min_frequency)
+    ends = numpy.cumsum([len(piece) for piece in pieces], dtype=numpy.int64)
+    ids = numpy.fromiter(chain.from_iterable(pieces), dtype=numpy.int32)
+    return learn(*_separated(ids, ends, counts), num_merges, first_id, min_frequency)
 
 
-def _laid_out(pieces: Sequence[Sequence[int]], counts: Sequence[int]) -> tuple[Int32s, Int64s]:
-    """The pieces one after the other, a separator before and after each; and the weights, if any is not 1."""
-    lengths = numpy.fromiter(map(len, pieces), dtype=numpy.int64, count=len(pieces))
-    symbols = numpy.full(lengths.sum() + len(pieces) + 1, NOTHING, dtype=numpy.int32)
-    start = 1
-    for piece in pieces:
-        symbols[start : start + len(piece)] = piece
-        start += len(piece) + 1
+def laid_out(counts: Mapping[str, int], base_ids: Mapping[Any, int], as_bytes: bool) -> tuple[Int32s, Int64s]:
+    """Symbols and weights for `learn`, of pieces and how often each occurs.
+
+    base_ids: from a byte, or a character, to its id.
+    """
+    text = "".join(counts)
+    codes = codes_of(text, as_bytes)
+    ends = _code_ends(list(map(len, counts)), codes, as_bytes)
+    return _separated(_base_table(base_ids)[codes], ends, list(counts.values()))
+
+
+def _separated(ids: Int32s, ends: Int64s, counts: Sequence[int]) -> tuple[Int32s, Int64s]:
+    """The pieces ids[:ends[0]], ids[ends[0]:ends[1]], … with separators; and the weights, if any is not 1."""
+    symbols = numpy.full(len(ids) + len(ends) + 1, NOTHING, dtype=numpy.int32)
+    lengths = numpy.diff(ends, prepend=0)
+    # A separator stands before the first piece, and one after each.
+    symbols[numpy.arange(1, len(ids) + 1) + numpy.repeat(numpy.arange(len(ends)), lengths)] = ids
     if all(count == 1 for count in counts):
         return symbols, numpy.empty(0, dtype=numpy.int64)
     weights = numpy.repeat(numpy.array(counts, dtype=numpy.int64), lengths + 1)
@@ -156,16 +169,22 @@ def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int
     num_pairs, num_positions = int(frequent.sum()), int(occurrences[frequent].sum())
     room = 2 * num_pairs + 1024
     state = _State(
-        symbols,
-        weights,
-        numpy.ones(vocab_size, dtype=numpy.int32),
-        pair_at,
-        *(numpy.empty(room, dtype=kind) for kind in ("i4", "i4", "i8", "i8", "i8", "i8", "i4")),
-        numpy.empty(num_positions + len(symbols) // 4 + 1024, dtype=numpy.int32),
-        numpy.empty(room, dtype=numpy.int32),
-        numpy.array([num_pairs, num_positions, num_pairs, tokens], dtype=numpy.int64),
-        numpy.zeros((4, vocab_size), dtype=numpy.int64),
-        numpy.empty((2, vocab_size), dtype=numpy.int32),
+        symbols=symbols,
+        weights=weights,
+        lengths=numpy.ones(vocab_size, dtype=numpy.int32),
+        pair_at=pair_at,
+        left=numpy.empty(room, dtype=numpy.int32),
+        right=numpy.empty(room, dtype=numpy.int32),
+        frequency=numpy.empty(room, dtype=numpy.int64),
+        first=numpy.empty(room, dtype=numpy.int64),
+        end=numpy.empty(room, dtype=numpy.int64),
+        seen_frequency=numpy.empty(room, dtype=numpy.int64),
+        seen_position=numpy.empty(room, dtype=numpy.int32),
+        positions=numpy.empty(num_positions + len(symbols) // 4 + 1024, dtype=numpy.int32),
+        heap=numpy.empty(room, dtype=numpy.int32),
+        numbers=numpy.array([num_pairs, num_positions, num_pairs, tokens], dtype=numpy.int64),
+        scratch=numpy.zeros((4, vocab_size), dtype=numpy.int64),
+        used=numpy.empty((2, vocab_size), dtype=numpy.int32),
     )
     _list_positions(state, frequency, occurrences, min_frequency)
     return state
@@ -210,7 +229,7 @@ def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s
 
 
 @_compiled
-def _hashed(key: int) -> int:
+def _hashed(key: Integer) -> Integer:
     """A number that depends on all bits of a 64-bit key, 0 or more (the finaliser of MurmurHash3)."""
     mixed = numpy.uint64(key)
     mixed ^= mixed >> numpy.uint64(33)
@@ -222,9 +241,9 @@ def _hashed(key: int) -> int:
 @_compiled
 def _count_pairs(
     symbols: Int32s, weights: Int64s, pair_at: Int32s, frequency: Int64s, occurrences: Int64s
-) -> int:
+) -> Integer:
     """Count each pair with its weights and without; return the number of tokens, weighted. One pass."""
-    tokens = 0
+    tokens = numpy.int64(0)
     for i in range(len(symbols)):
         weight = weights[i] if len(weights) else 1
         if symbols[i] != NOTHING:
@@ -291,7 +310,7 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
 
 
 @_compiled
-def _most_frequent(state: _State, min_frequency: int) -> int:
+def _most_frequent(state: _State, min_frequency: int) -> Integer:
     """The pair to merge, which is left at the top of the heap, or NOTHING.
 
     What is at the top may be out of date, and then too high; it is put where it belongs, until the top is
@@ -421,7 +440,7 @@ def _list_new_pairs(state: _State, merged: Int32s, new: int, min_frequency: int)
 
 
 @_compiled
-def _comes_before(state: _State, pair: int, other: int) -> bool:
+def _comes_before(state: _State, pair: Integer, other: Integer) -> Any:
     """The order of the heap: most frequent first, then the first to occur."""
     if state.seen_frequency[pair] != state.seen_frequency[other]:
         return state.seen_frequency[pair] > state.seen_frequency[other]
@@ -517,12 +536,8 @@ class Encoder:
     ) -> None:
         self.expressions = tuple(expressions)
         self.as_bytes = any(isinstance(token, bytes) for token in tokens)
-        codes = {symbol if self.as_bytes else ord(symbol): i for symbol, i in symbol_ids.items()}
-        base = numpy.full(max(codes, default=0) + 2, NOTHING, dtype=numpy.int32)
-        base[list(codes)] = list(codes.values())
-        all_codes = [
-            numpy.zeros(0, self._code_type) if token is None else self._codes(token) for token in tokens
-        ]
+        base = _base_table(symbol_ids)
+        all_codes = [codes_of(token or "", self.as_bytes) for token in tokens]
         token_ends = numpy.cumsum([len(token) for token in all_codes], dtype=numpy.int64)
         token_codes = numpy.concatenate(all_codes)
         joints = {(int(all_codes[left][-1]) << 32) | int(all_codes[right][0]) for left, right in ranks}
@@ -533,23 +548,14 @@ class Encoder:
             _fill_whole(whole, token_codes, token_ends)
         self.tables = _Tables(base, _pair_table(ranks), joint_table, whole, token_codes, token_ends)
 
-    @property
-    def _code_type(self) -> Any:
-        return numpy.uint8 if self.as_bytes else numpy.uint32
-
-    def _codes(self, text: bytes | str) -> Codes:
-        """The bytes or the code points of a token or a text."""
-        if isinstance(text, str):
-            text = text.encode("utf-8" if self.as_bytes else "utf-32-le")
-        return numpy.frombuffer(text, dtype=self._code_type)
-
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
-        codes = self._codes(text)
+        codes = codes_of(text, self.as_bytes)
         if self.as_bytes and scanner.knows(self.expressions):
             ends = scanner.ends(codes, self.expressions)
         elif self.expressions:
-            ends = self._ends_by_regex(text, codes)
+            lengths = list(map(len, presplit.pieces(text, self.expressions)))
+            ends = _code_ends(lengths, codes, self.as_bytes)
         else:
             ends = numpy.empty(len(codes), dtype=numpy.int64)
             ends = ends[: _run_ends(codes, self.tables.joints, ends)]
@@ -558,15 +564,88 @@ class Encoder:
         number = _encode(codes, ends, self.tables, remembered, ids)
         return None if number == NOTHING else ids[:number].copy()
 
-    def _ends_by_regex(self, text: str, codes: Codes) -> Int64s:
-        """Where the pieces end, for a split that the scanner does not know."""
-        pieces = presplit.pieces(text, self.expressions)
-        ends = numpy.cumsum(numpy.fromiter(map(len, pieces), dtype=numpy.int64))
-        if not self.as_bytes:
-            return ends
-        # Every byte but 10xxxxxx begins a character.
-        begins = numpy.append(numpy.flatnonzero(codes & 0xC0 != 0x80), len(codes))
-        return begins[ends]
+
+# --- text as numbers
+
+
+def codes_of(text: str | bytes, as_bytes: bool) -> Codes:
+    """The bytes of a text, uint8, or its code points, uint32."""
+    if isinstance(text, str):
+        text = text.encode("utf-8" if as_bytes else "utf-32-le")
+    return numpy.frombuffer(text, dtype=numpy.uint8 if as_bytes else "<u4")
+
+
+def _code_ends(lengths: Sequence[int], codes: Codes, as_bytes: bool) -> Int64s:
+    """Where pieces of so many characters end in the codes."""
+    ends = numpy.cumsum(lengths, dtype=numpy.int64)
+    if not as_bytes:
+        return ends
+    # Every byte but 10xxxxxx begins a character.
+    begins = numpy.append(numpy.flatnonzero(codes & 0xC0 != 0x80), len(codes))
+    return begins[ends]
+
+
+def _base_table(base_ids: Mapping[Any, int]) -> Int32s:
+    """From a code to the id of its token, NOTHING where there is none; int32."""
+    ids = {symbol if isinstance(symbol, int) else ord(symbol): i for symbol, i in base_ids.items()}
+    table = numpy.full(max([*ids, 255]) + 1, NOTHING, dtype=numpy.int32)
+    table[list(ids)] = list(ids.values())
+    return table
+
+
+def counted_pieces(text: str, expressions: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The different pieces of a text in order of first appearance, and how often each occurs.
+
+    expressions: a split that `bpe.scanner` knows.
+    """
+    data = codes_of(text, as_bytes=True)
+    ends = scanner.ends(data, expressions)
+    pieces = numpy.zeros((1 << 12, 4), dtype=numpy.int64)
+    number, piece = 0, 0
+    while piece < len(ends):
+        pieces = numpy.concatenate([pieces, numpy.zeros_like(pieces)])
+        table = numpy.full(2 * len(pieces), NOTHING, dtype=numpy.int32)
+        number, piece = _count(data, ends, piece, pieces, number, table)
+    for start, length, count, _ in pieces[:number].tolist():
+        yield data[start : start + length].tobytes().decode("utf-8"), count
+
+
+@_compiled
+def _count(
+    data: Codes, ends: Int64s, piece: int, pieces: Int64s, number: int, table: Int32s
+) -> tuple[int, int]:
+    """Count pieces from number `piece` on, until they end or the table is half full.
+
+    pieces: int64 (room, 4), start, length, count and hash of each different piece; `number` are there.
+    table: int32 (2 · room,), empty, a hash table of them. Returns how many there are then, and the next
+    piece.
+    """
+    mask = len(table) - 1
+    for known in range(number):
+        place = pieces[known, 3] & mask
+        while table[place] != NOTHING:
+            place = (place + 1) & mask
+        table[place] = known
+    while piece < len(ends) and number < len(pieces):
+        start = ends[piece - 1] if piece else 0
+        length = ends[piece] - start
+        hashed = _hash_of(data, start, ends[piece])
+        place = hashed & mask
+        while table[place] != NOTHING:
+            known = table[place]
+            if pieces[known, 1] == length and _same(data, start, data, pieces[known, 0], length):
+                break
+            place = (place + 1) & mask
+        if table[place] == NOTHING:
+            table[place] = number
+            pieces[number, 0], pieces[number, 1], pieces[number, 3] = start, length, hashed
+            number += 1
+        pieces[table[place], 2] += 1
+        piece += 1
+    return number, piece
+
+
+# --- hash tables
 
 
 def _places(number: int) -> int:
@@ -619,7 +698,7 @@ def _fill_whole(whole: Int32s, token_codes: Codes, token_ends: Int64s) -> None:
 
 
 @_compiled
-def _hash_of(codes: Codes, start: int, end: int) -> int:
+def _hash_of(codes: Codes, start: Integer, end: Integer) -> Integer:
     """A number that depends on all codes of a piece, 0 or more (FNV-1a, then mixed). One step a code."""
     mixed = numpy.uint64(0xCBF29CE484222325)
     for k in range(start, end):
@@ -705,7 +784,7 @@ def _encode_piece(codes: Codes, start: int, end: int, hashed: int, tables: _Tabl
 
 
 @_compiled
-def _rank(pairs: Int64s, left: int, right: int) -> int:
+def _rank(pairs: Int64s, left: Integer, right: Integer) -> Integer:
     """(rank << 32 | id of the joined token) of a pair, or NEVER."""
     key = (numpy.int64(left) << 32) | right
     mask = len(pairs) - 1
@@ -752,7 +831,7 @@ def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
     """
     number = len(ids)
     before, after = numpy.arange(-1, number - 1), numpy.arange(1, number + 1)
-    heap = [(numpy.int64(0), numpy.int64(0)) for _ in range(0)]
+    heap: list[Any] = [(numpy.int64(0), numpy.int64(0)) for _ in range(0)]  # empty, of known type
     for k in range(number - 1):
         rank = _rank(pairs, ids[k], ids[k + 1])
         if rank != NEVER:

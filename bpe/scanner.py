@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 import numpy
@@ -49,8 +49,7 @@ SPLITS = {
 
 def _compiled(function: Function) -> Function:
     """Compile at the first call, and keep the machine code on disk for the next process."""
-    compiled: Function = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
 
 def knows(expressions: Sequence[str]) -> bool:

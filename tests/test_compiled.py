@@ -14,7 +14,8 @@ from bpe import compiled, naive  # noqa: E402
 @given(st.lists(st.integers(0, 2), max_size=400), st.integers(1, 3))
 def test_more_pairs_and_positions_than_there_was_room_for(text, min_frequency):
     """Room is taken in small steps, so that it runs out again and again."""
-    symbols, weights = compiled._laid_out([text], [1])
+    ids = numpy.array(text, dtype=numpy.int32)
+    symbols, weights = compiled._separated(ids, numpy.array([len(text)]), [1])
     state = compiled._begun(symbols, weights, 60, min_frequency)
     room = max(int(state.numbers[compiled.PAIRS]), 1)
     used = max(int(state.numbers[compiled.POSITIONS]), 1)

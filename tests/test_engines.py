@@ -1,5 +1,6 @@
 """The engines give the same merges, tie for tie, and the same ids."""
 
+from importlib.util import find_spec
 from types import ModuleType
 
 import pytest
@@ -8,7 +9,10 @@ from hypothesis import strategies as st
 
 from bpe import BPETokenizer, incremental, naive
 
-FAST = [incremental]
+if find_spec("numba"):
+    from bpe import compiled
+
+FAST = [incremental, *([compiled] if find_spec("numba") else [])]
 
 
 def alphabets(most: int) -> st.SearchStrategy[list[list[int]]]:
@@ -72,7 +76,7 @@ def test_a_count_weighs_a_piece(engine: ModuleType):
     assert repeated == counted
 
 
-@pytest.mark.parametrize("engine", ["naive", "incremental"])
+@pytest.mark.parametrize("engine", ["naive", "incremental", *(["compiled"] if find_spec("numba") else [])])
 @given(
     st.lists(st.text("ab ", max_size=15), min_size=1, max_size=4).filter(any),
     st.sampled_from([None, "words", r"a+"]),
