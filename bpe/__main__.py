@@ -14,6 +14,7 @@ from bpe.commands.encode_splits import encode_splits
 from bpe.commands.fingerprint import fingerprint
 from bpe.commands.inspect import inspect
 from bpe.commands.train import train
+from bpe.commands.vocabularies import vocabularies
 from bpe.commands.wikitext2 import wikitext2
 from bpe.console import CTRL_C, use_any_console
 
@@ -41,7 +42,7 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    commands=[train, encode, decode, inspect, compare, fingerprint, encode_splits, wikitext2],
+    commands=[train, encode, decode, inspect, compare, fingerprint, encode_splits, wikitext2, vocabularies],
 )
 @click.version_option(__version__, message="bpe-course %(version)s")
 def main() -> None:
