@@ -87,7 +87,7 @@ def spelled(tokenizer: BPETokenizer) -> dict[str, int]:
 
 
 def with_special_tokens(ids: Mapping[str, int], special_tokens: Mapping[str, int]) -> dict[str, int]:
-    """letters -> id with the special tokens as they are. Raises ValueError where one is spelled as a token."""
+    """letters -> id with the special tokens. Raises ValueError where one is spelled as a token is."""
     for name in special_tokens:
         if name in ids:
             raise ValueError(f"special token {name!r} is spelled like token {ids[name]}")

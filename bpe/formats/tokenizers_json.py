@@ -99,7 +99,7 @@ def _split(pre_tokenizer: Any) -> tuple[list[str], bool]:
             return split, True
         else:
             raise ValueError(
-                f"the pre-tokenizer {kind!r} is not supported: there may be splits, and a ByteLevel at the end"
+                f"the pre-tokenizer {kind!r} is not supported: only splits are, and a ByteLevel at the end"
             )
     return split, False
 
