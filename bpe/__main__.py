@@ -15,6 +15,7 @@ from bpe.commands.fingerprint import fingerprint
 from bpe.commands.inspect import inspect
 from bpe.commands.minigpt import minigpt
 from bpe.commands.train import train
+from bpe.commands.vocabularies import vocabularies
 from bpe.commands.wikitext2 import wikitext2
 from bpe.console import CTRL_C, use_any_console
 
@@ -42,7 +43,18 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    commands=[train, encode, decode, inspect, compare, fingerprint, encode_splits, minigpt, wikitext2],
+    commands=[
+        train,
+        encode,
+        decode,
+        inspect,
+        compare,
+        fingerprint,
+        encode_splits,
+        minigpt,
+        vocabularies,
+        wikitext2,
+    ],
 )
 @click.version_option(__version__, message="bpe-course %(version)s")
 def main() -> None:

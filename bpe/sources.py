@@ -7,21 +7,18 @@ continued by the next, and it doesn't matter which way a file came.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import multiprocessing
 import shutil
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from multiprocessing.pool import IMapIterator, ThreadPool
 from pathlib import Path, PureWindowsPath
 from urllib.parse import quote
 
 from bpe.archives import ArchiveError, archived_files
 from bpe.corpora import data_folder
+from bpe.downloads import SourceError, download, file_left_by, probe, sha256
 from bpe.files import write_atomically
 from bpe.progress import watched
 
@@ -33,10 +30,6 @@ NPM_PACKAGE = "chinese-poetry@2.0.1"  # holds the same files as the commit, byte
 NPM_FOLDER = Path("dist", "quantangshi")
 
 DOWNLOADS_AT_ONCE = 8
-PROBE_SECONDS = 5.0
-READ_SECONDS = 20.0
-RETRY_WAITS = (0.5, 1.0, 2.0, 4.0)  # seconds before the second, third, … try
-NPM_SECONDS = 600
 LARGEST_FILE = 2_000_000  # bytes; the largest of the 58 has 613,029
 
 BY_HAND = f"""\
@@ -48,14 +41,6 @@ then bring that file here and run
     python prepare_poems.py --source THAT_FILE"""
 
 log = logging.getLogger(__name__)
-
-
-class SourceError(Exception):
-    """The raw files can't be had from a source; the message is meant for the reader."""
-
-
-class _PassingError(SourceError):
-    """One that may be gone at the next try."""
 
 
 def manifest() -> dict[str, str]:
@@ -123,12 +108,8 @@ def _keep(files: Mapping[str, bytes]) -> None:
         write_atomically(folder / name, content)
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _digest_of(path: Path) -> str | None:
-    return _digest(path.read_bytes()) if path.is_file() else None
+    return sha256(path.read_bytes()) if path.is_file() else None
 
 
 # --- GitHub
@@ -137,7 +118,7 @@ def _digest_of(path: Path) -> str | None:
 def from_github() -> None:
     """Download what `missing()` names from GitHub, several files at a time.
 
-    Raises SourceError when GitHub doesn't answer within PROBE_SECONDS, or when after several tries a file
+    Raises SourceError when GitHub doesn't answer within seconds, or when after several tries a file
     can't be had or is another one; OSError when one can't be written.
     """
     wanted = missing()
@@ -146,9 +127,15 @@ def from_github() -> None:
     # The pool's threads are daemons, so after Ctrl-C nobody waits for an answer that may never come. They
     # only hold bytes: files are written here, in the main thread, where Ctrl-C is cleaned up after.
     with ThreadPool(DOWNLOADS_AT_ONCE) as pool:
-        downloads = _one_by_one(pool.imap_unordered(partial(_download, GITHUB), wanted.items()))
+        downloads = _one_by_one(pool.imap_unordered(_download, wanted.items()))
         for name, content in watched(downloads, len(wanted), None, desc="GitHub", unit="file"):
             _keep({name: content})
+
+
+def _download(wanted: tuple[str, str]) -> tuple[str, bytes]:
+    """The name and the checked content of one file."""
+    name, digest = wanted
+    return name, download(GITHUB + name, digest, LARGEST_FILE)
 
 
 def _one_by_one(downloads: IMapIterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
@@ -160,70 +147,6 @@ def _one_by_one(downloads: IMapIterator[tuple[str, bytes]]) -> Iterator[tuple[st
             continue
         except StopIteration:
             return
-
-
-def probe(url: str) -> None:
-    """Raise SourceError unless some answer comes within PROBE_SECONDS."""
-    # The timeout of requests leaves out the look-up of the name, which can hang too: hence the thread.
-    with ThreadPool(1) as pool:
-        try:
-            pool.apply_async(_any_answer, (url,)).get(timeout=PROBE_SECONDS)
-        except multiprocessing.TimeoutError:
-            raise SourceError(f"no answer within {PROBE_SECONDS:g} seconds") from None
-
-
-def _any_answer(url: str) -> None:
-    try:
-        import requests
-    except ImportError as error:
-        raise SourceError(f"{error}; install it with: python -m pip install requests") from error
-    try:
-        requests.head(url, timeout=PROBE_SECONDS)
-    except requests.RequestException as error:
-        raise SourceError(f"it can't be reached ({type(error).__name__})") from error
-
-
-def _download(folder_url: str, wanted: tuple[str, str]) -> tuple[str, bytes]:
-    """The name and the checked content of one file; failures that may pass are tried again."""
-    name, digest = wanted
-    for wait in RETRY_WAITS:
-        try:
-            return name, _get(folder_url + name, digest)
-        except _PassingError:
-            time.sleep(wait)
-    return name, _get(folder_url + name, digest)
-
-
-def _get(url: str, expected: str) -> bytes:
-    import requests
-
-    try:
-        with requests.get(url, stream=True, timeout=(PROBE_SECONDS, READ_SECONDS)) as response:
-            _check_status(url, response.status_code)
-            content = _bounded(response.iter_content(chunk_size=65_536))
-    except requests.RequestException as error:
-        raise _PassingError(f"{url}: no complete answer ({type(error).__name__})") from error
-    if (found := _digest(content)) != expected:
-        raise _PassingError(f"{url} is another file: expected SHA-256 {expected}, found {found}")
-    return content
-
-
-def _check_status(url: str, status: int) -> None:
-    """Raise SourceError for a status of failure; one of overload or of the server's own faults may pass."""
-    if status == 429 or status >= 500:
-        raise _PassingError(f"{url}: status {status}")
-    if status != 200:
-        raise SourceError(f"{url}: status {status}")
-
-
-def _bounded(chunks: Iterable[bytes]) -> bytes:
-    """The chunks joined, but no more of them than any of the files could have."""
-    content = bytearray()
-    for chunk in chunks:
-        content += chunk
-        if len(content) > LARGEST_FILE:
-            break
-    return bytes(content)
 
 
 # --- npm
@@ -247,26 +170,7 @@ def _npm_pack(npm: str, folder: Path) -> Path:
     """The archive of NPM_PACKAGE, fetched into the folder."""
     # Without a network npm would try again for minutes; --json only keeps its list of files off stderr.
     command = [npm, "pack", NPM_PACKAGE, "--json", "--fetch-retries=0", "--ignore-scripts"]
-    try:
-        subprocess.run(
-            command,
-            cwd=folder,
-            timeout=NPM_SECONDS,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-        )
-    except subprocess.TimeoutExpired:
-        raise SourceError(f"npm did not finish within {NPM_SECONDS} seconds") from None
-    except subprocess.CalledProcessError as error:
-        first_lines = "; ".join(error.stderr.strip().splitlines()[:3])
-        raise SourceError(f"npm failed with status {error.returncode}: {first_lines}") from None
-    archive = next(folder.glob("*.tgz"), None)
-    if archive is None:
-        raise SourceError("npm left no archive")
-    return archive
+    return file_left_by(command, "npm", folder, "*.tgz")
 
 
 # --- a place on this machine
@@ -317,7 +221,7 @@ def _checked(candidates: Iterable[tuple[str, bytes]], place: object) -> dict[str
     for path, content in candidates:
         name = PureWindowsPath(path).name  # in an archive a path may come with \\ as well as with /
         content = _with_line_feeds(content, wanted[name])
-        if (digest := _digest(content)) == wanted[name]:
+        if (digest := sha256(content)) == wanted[name]:
             found[name] = content
         else:
             others[name].append(f"{path}: expected SHA-256 {wanted[name]}, found {digest}")
@@ -329,7 +233,7 @@ def _checked(candidates: Iterable[tuple[str, bytes]], place: object) -> dict[str
 
 def _with_line_feeds(content: bytes, digest: str) -> bytes:
     """The content as it was committed: Git for Windows makes CR LF of line ends unless told otherwise."""
-    return content if _digest(content) == digest else content.replace(b"\r\n", b"\n")
+    return content if sha256(content) == digest else content.replace(b"\r\n", b"\n")
 
 
 def _not_as_expected(place: object, lacking: Mapping[str, list[str]], shown: int = 5) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bpe import progress, textfiles
-from bpe.sources import SourceError, probe
+from bpe.downloads import SourceError, probe
 
 DATASET, CONFIGURATION = "Salesforce/wikitext", "wikitext-2-v1"
 REVISION = "b08601e04326c79dfdd32d625aee71d232d685c3"

@@ -12,10 +12,14 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from bpe.pretrained import VOCABULARIES
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ENVIRONMENT = yaml.safe_load((CHECKOUT / "environment.yml").read_text(encoding="utf-8"))
-EXTRAS = [line for lines in PROJECT["optional-dependencies"].values() for line in lines]
+OPTIONAL = PROJECT["optional-dependencies"]
+CARRIERS = OPTIONAL["vocabularies"]  # nothing of them is installed
+EXTRAS = [line for extra, lines in OPTIONAL.items() if extra != "vocabularies" for line in lines]
 
 
 def versions(lines: list[str]) -> dict[str, SpecifierSet]:
@@ -49,7 +53,13 @@ def test_environment_has_a_python_that_the_course_allows() -> None:
 def test_every_pin_is_exact_and_a_constraint_too() -> None:
     pinned = constraints()
     assert all(str(specifier).startswith("==") for specifier in pinned.values())
-    assert {name: pinned.get(name) for name in versions(EXTRAS)} == versions(EXTRAS)
+    wanted = versions([*EXTRAS, *CARRIERS])
+    assert {name: pinned.get(name) for name in wanted} == wanted
+
+
+def test_carriers_are_those_that_the_module_opens() -> None:
+    files = [file for vocabulary in VOCABULARIES.values() for file in vocabulary.files]
+    assert sorted({file.carrier.requirement for file in files}) == CARRIERS
 
 
 @pytest.mark.parametrize("line", PROJECT["dependencies"])

