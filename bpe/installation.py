@@ -30,6 +30,7 @@ PURPOSES = {
     "datasets": "preparing WikiText-2",
     "ipywidgets": "progress bars in notebooks",
     "torch": "the Mini-GPT: chapter 7",
+    "numba": "training and encoding at speed: chapter 8",
 }
 
 
