@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bpe.inputs import integer
+from bpe.inputs import finite, integer
 
 # The spread of the weights at the start, as in GPT-2.
 INITIAL_STD = 0.02
@@ -38,9 +38,17 @@ class MiniGPTConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "block_size", "embedding_dim", "num_heads", "num_layers"):
-            integer(getattr(self, name), name, least=1)
-        integer(self.expansion_factor, "expansion_factor", least=1)
+        # Kept as Python's own numbers: a checkpoint with numpy's could not be read without trusting it.
+        for name in (
+            "vocab_size",
+            "block_size",
+            "embedding_dim",
+            "num_heads",
+            "num_layers",
+            "expansion_factor",
+        ):
+            object.__setattr__(self, name, integer(getattr(self, name), name, least=1))
+        object.__setattr__(self, "dropout", finite(self.dropout, "dropout"))
         if self.embedding_dim % self.num_heads:
             raise ValueError(
                 f"embedding_dim {self.embedding_dim} must be a multiple of num_heads {self.num_heads}"
