@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 def report() -> list[Row]:
     """What the course uses, whether it is there, and what to do where it is not."""
-    return [python(), *packages(), Row("device", device()), poems(), wikitext2(), chinese_font()]
+    return [python(), *packages(), Row("device", device()), *data(), chinese_font()]
 
 
 def python() -> Row:
@@ -102,6 +102,11 @@ def device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
+def data() -> list[Row]:
+    """The texts and vocabularies that the chapters read."""
+    return [poems(), wikitext2(), vocabularies()]
+
+
 def poems() -> Row:
     """The prepared Tang poems, and whether they are those from which the course's figures come."""
     from bpe.poems import TEXT_SHA256
@@ -129,6 +134,15 @@ def wikitext2() -> Row:
     if characters == EXPECTED["train"].characters:
         return Row(what, found)
     return Row(what, found + ", other ones", f"{command} --force")
+
+
+def vocabularies() -> Row:
+    """The vocabularies of real models, for chapter 9: whether their files are there."""
+    from bpe import pretrained
+
+    there = [name for name in pretrained.VOCABULARIES if not pretrained.missing(name)]
+    found = f"{len(there)} of {len(pretrained.VOCABULARIES)}"
+    return Row("vocabularies", found, "" if len(there) == len(pretrained.VOCABULARIES) else pretrained.COMMAND)
 
 
 def chinese_font() -> Row:
