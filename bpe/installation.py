@@ -140,9 +140,10 @@ def vocabularies() -> Row:
     """The vocabularies of real models, for chapter 9: whether their files are there."""
     from bpe import pretrained
 
-    there = [name for name in pretrained.VOCABULARIES if not pretrained.missing(name)]
-    found = f"{len(there)} of {len(pretrained.VOCABULARIES)}"
-    return Row("vocabularies", found, "" if len(there) == len(pretrained.VOCABULARIES) else pretrained.COMMAND)
+    wanted = pretrained.VOCABULARIES
+    there = [name for name in wanted if not pretrained.missing(name)]
+    found = f"{len(there)} of {len(wanted)}"
+    return Row("vocabularies", found, "" if len(there) == len(wanted) else pretrained.COMMAND)
 
 
 def chinese_font() -> Row:
