@@ -50,11 +50,12 @@ def generate(
     ids = torch.tensor([context] * integer(num_samples, "num_samples", least=1), device=device)
     was_training = model.training
     model.eval()
-    cache, start = KeyValueCache(), 0
+    block_size = model.config.block_size
+    cache, start = KeyValueCache(block_size), 0
     try:
         for _ in range(integer(num_tokens, "num_tokens", least=0)):
-            if not use_cache or window_start(ids.shape[1], model.config.block_size) != start:
-                start, cache = window_start(ids.shape[1], model.config.block_size), KeyValueCache()
+            if not use_cache or window_start(ids.shape[1], block_size) != start:
+                start, cache = window_start(ids.shape[1], block_size), KeyValueCache(block_size)
             unread = ids[:, start + cache.length :]
             logits = model.logits(model.hidden(unread, cache)[:, -1])
             chosen = _sampled(logits.float(), temperature, top_k, top_p, banned, generator)
@@ -84,7 +85,8 @@ def _sampled(
     generator: torch.Generator,
 ) -> Tensor:
     """One id a row, of shape (batch, 1), from logits of shape (batch, vocab_size)."""
-    logits[:, list(banned)] = -math.inf
+    if len(banned):
+        logits[:, list(banned)] = -math.inf
     if temperature < COLDEST:
         return logits.argmax(-1, keepdim=True)
     if top_k is not None:

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -77,27 +76,27 @@ class Parameters(NamedTuple):
 
 
 class KeyValueCache:
-    """The keys and values of the tokens read so far, a pair for each layer.
+    """The keys and values of the tokens read so far.
 
-    Each is a tensor of shape (batch, heads, tokens, embedding_dim / heads).
+    room: how many tokens there is room for, the block_size of the model.
+    length: how many have been read.
+    layers: for each a tensor of shape (2, batch, heads, room, embedding_dim / heads), keys before values.
     """
 
-    def __init__(self) -> None:
-        self.layers: list[tuple[Tensor, Tensor]] = []
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.length = 0
+        self.layers: list[Tensor] = []
 
-    @property
-    def length(self) -> int:
-        """Number of tokens read."""
-        return self.layers[0][0].shape[2] if self.layers else 0
-
-    def extended(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values of a layer, after these are added at the end."""
+    def extended(self, layer: int, keys: Tensor, values: Tensor) -> Tensor:
+        """All keys and values of a layer, after these are written behind those that were read."""
+        batch, heads, added, width = keys.shape
         if layer == len(self.layers):
-            self.layers.append((keys, values))
-        else:
-            old_keys, old_values = self.layers[layer]
-            self.layers[layer] = torch.cat((old_keys, keys), 2), torch.cat((old_values, values), 2)
-        return self.layers[layer]
+            self.layers.append(keys.new_empty(2, batch, heads, self.room, width))
+        end = self.length + added
+        self.layers[layer][0, :, :, self.length : end] = keys
+        self.layers[layer][1, :, :, self.length : end] = values
+        return self.layers[layer][:, :, :, :end]
 
 
 class CausalSelfAttention(nn.Module):
@@ -115,7 +114,7 @@ class CausalSelfAttention(nn.Module):
         batch, length, width = x.shape
         parts = self.queries_keys_values(x).view(batch, length, 3, self.num_heads, width // self.num_heads)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        first = cache is None or cache.length == 0 or len(cache.layers) == layer
+        first = cache is None or cache.length == 0
         if cache is not None:
             keys, values = cache.extended(layer, keys, values)
         mixed = functional.scaled_dot_product_attention(
@@ -188,10 +187,11 @@ class MiniGPT(nn.Module):
             raise ValueError(f"{end} tokens are more than the context of {self.config.block_size}")
         if start and ids.shape[1] != 1:
             raise ValueError(f"one token at a time can follow those in the cache, not {ids.shape[1]}")
-        positions = torch.arange(start, end, device=ids.device)
-        x = self.dropout(self.token_embedding(ids) + self.position_embedding(positions))
+        x = self.dropout(self.token_embedding(ids) + self.position_embedding.weight[start:end])
         for layer, block in enumerate(self.blocks):
             x = block(x, layer, cache)
+        if cache is not None:
+            cache.length = end
         normalised: Tensor = self.norm(x)
         return normalised
 

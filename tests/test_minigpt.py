@@ -106,7 +106,7 @@ def test_head_and_embedding_are_one_tensor(model):
 def test_a_context_that_is_too_long(model):
     with pytest.raises(ValueError, match="17 tokens are more than the context of 16"):
         model(torch.zeros(1, 17, dtype=torch.long))
-    cache = KeyValueCache()
+    cache = KeyValueCache(16)
     model.hidden(torch.zeros(1, 3, dtype=torch.long), cache)
     assert cache.length == 3
     with pytest.raises(ValueError, match="one token at a time can follow those in the cache, not 2"):
@@ -119,7 +119,7 @@ def test_a_context_that_is_too_long(model):
 def test_cached_logits_are_those_of_the_whole(model):
     ids = torch.randint(50, (2, 16))
     whole = model.hidden(ids)
-    cache = KeyValueCache()
+    cache = KeyValueCache(16)
     parts = [model.hidden(ids[:, :5], cache)]
     parts += [model.hidden(ids[:, i : i + 1], cache) for i in range(5, 16)]
     assert torch.allclose(torch.cat(parts, 1), whole, atol=1e-5)
