@@ -84,7 +84,7 @@ def score(
     stride = max(1, block_size // 2) if stride is None else integer(stride, "stride", least=1)
     if stride > block_size:
         raise ValueError(f"stride {stride} is more than the block_size of {block_size}")
-    before = tokenizer.encode("\n")
+    before = _line_feed(tokenizer)
     ids = _encoded(tokenizer, text, allowed_special)
     free = special_ids(tokenizer)
     charged = torch.tensor([i not in free for i in ids])
@@ -138,6 +138,13 @@ def _windows(number: int, block_size: int, stride: int) -> Iterator[list[tuple[i
 def special_ids(tokenizer: Tokenizer) -> set[int]:
     """The ids of the special tokens. An unknown token is none of them: it stands for text."""
     return set() if isinstance(tokenizer, CharTokenizer) else set(tokenizer.special_tokens.values())
+
+
+def _line_feed(tokenizer: Tokenizer) -> list[int]:
+    try:
+        return tokenizer.encode("\n")
+    except ValueError as error:
+        raise ValueError(f"a line feed must stand before the text, and has no id: {error}") from None
 
 
 def _encoded(tokenizer: Tokenizer, text: str, allowed_special: special.Names) -> list[int]:

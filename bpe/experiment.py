@@ -45,6 +45,11 @@ def texts(corpus: str) -> Texts:
     """
     if corpus == "tang":
         poems = corpora.tang_poems()
+        if len(poems) <= HELD_OUT_POEMS:
+            raise ValueError(
+                f"there are {len(poems):,} poems, of which the last {HELD_OUT_POEMS:,} are held out, so none "
+                f"is left to learn from"
+            )
         held_out = "\n".join(poems[-HELD_OUT_POEMS:])
         return Texts("\n".join(poems[:-HELD_OUT_POEMS]) + "\n", held_out, held_out)
     if corpus == "wikitext2":
@@ -112,12 +117,26 @@ def encoded(corpus: str, tokenizer: str, train: str) -> Encoded:
     sha256 = hashlib.sha256(train.encode("utf-8")).hexdigest()
     name = f"{corpus}-{short_name(tokenizer)}-{sha256[:8]}"
     folder = corpora.data_folder() / "encoded" / "minigpt" / name
-    ids_path = folder / "train.npy"
+    path = folder / "train.npy"
     made = _tokenizer(tokenizer, train, folder)
-    if not (ids_path.is_file() and idfiles.owner(folder) == made.fingerprint):
+    ids = _kept_ids(path, made.vocab_size) if idfiles.owner(folder) == made.fingerprint else None
+    if ids is None:
         idfiles.claim(folder, made, force=True)
-        idfiles.write(ids_path, idfiles.as_array(made.encode(train), made.vocab_size))
-    return Encoded(made, numpy.load(ids_path, mmap_mode="r"))
+        idfiles.write(path, idfiles.as_array(made.encode(train), made.vocab_size))
+        ids = numpy.load(path, mmap_mode="r")
+    return Encoded(made, ids)
+
+
+def _kept_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
+    """The ids in a file, memory-mapped, or None where it is missing, damaged, or can't be of this size."""
+    import numpy
+
+    try:
+        ids: NDArray[Any] = numpy.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError):
+        return None
+    fits = ids.ndim == 1 and ids.size and ids.dtype.kind == "u" and ids.max() < vocab_size
+    return ids if fits else None
 
 
 def _tokenizer(name: str, train: str, folder: Path) -> Tokenizer:

@@ -12,6 +12,7 @@ The folder, data/runs/NAME/, holds
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 import os
@@ -29,14 +30,14 @@ from bpe import checkpoints, corpora, experiment, poems
 from bpe.characters import CharTokenizer
 from bpe.evaluation import Score, score
 from bpe.experiment import Profile
-from bpe.files import write_atomically
+from bpe.files import remove_left_over, write_atomically
 from bpe.generation import generate
-from bpe.idfiles import TOKENIZER
-from bpe.inputs import integer
+from bpe.idfiles import TOKENIZER, owner
+from bpe.inputs import integer, seed_number
 from bpe.loading import Tokenizer, load_tokenizer
 from bpe.minigpt import MiniGPT, MiniGPTConfig
 from bpe.progress import watched
-from bpe.training import Trainer, TrainingSettings
+from bpe.training import Trainer, TrainingSettings, chosen_device
 
 Record = dict[str, Any]
 Report = Callable[[Record], object]
@@ -44,6 +45,7 @@ Report = Callable[[Record], object]
 REPORTS = 50  # lines of metrics in a run
 SAMPLED_CHARACTERS = 80  # more than the longest of the four forms of poems has, 64 and its line feed
 SAMPLING = {"temperature": 0.8, "top_p": 0.95}
+ANEW = "To begin anew, delete the run's folder, or give --force to `minigpt train`."
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,10 @@ class Run:
             raise ValueError(
                 f"unknown profile {self.profile!r}: choose from {', '.join(experiment.PROFILES)}"
             )
-        integer(self.seed, "seed", least=0)
+        object.__setattr__(self, "seed", seed_number(self.seed))  # JSON has no numbers of numpy's
         if self.characters_seen is not None:
-            integer(self.characters_seen, "characters_seen", least=1)
+            seen = integer(self.characters_seen, "characters_seen", least=1)
+            object.__setattr__(self, "characters_seen", seen)
         elif self.corpus not in self.sizes.characters_seen:
             raise ValueError(
                 f"profile {self.profile!r} has no length for {self.corpus!r}: say characters_seen"
@@ -98,12 +101,31 @@ def runs_folder() -> Path:
 
 
 def result(run: Run) -> Record | None:
-    """The outcome of a run that is finished, otherwise None."""
+    """The outcome of a run that is finished, otherwise None. Raises ValueError where it is damaged."""
     try:
-        content: Record = json.loads((run.folder / "result.json").read_text(encoding="utf-8"))
+        return read_result(run.folder / "result.json")
     except FileNotFoundError:
         return None
+
+
+def read_result(path: Path) -> Record:
+    """What a result.json holds. Raises FileNotFoundError, and ValueError for a damaged file."""
+    return _read_json(path, "corpus", "tokenizer", "seed", "parameters", "held_out", "curve", "machine")
+
+
+def _read_json(path: Path, *keys: str) -> Record:
+    """The object in a file, which must have these keys."""
+    try:
+        content: Record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _damaged(path, error) from error
+    if not isinstance(content, dict) or (missing := [key for key in keys if key not in content]):
+        raise _damaged(path, f"it has no {missing[0]!r}" if isinstance(content, dict) else "it is no object")
     return content
+
+
+def _damaged(path: Path, reason: object) -> ValueError:
+    return ValueError(f"{path} is damaged: {reason}. {ANEW}")
 
 
 def execute(
@@ -119,8 +141,10 @@ def execute(
     force: delete what an earlier run of that name left.
     report: is called with each line of metrics.
     progress: a bar, as in `BPETokenizer.train`.
-    Raises ValueError where the folder holds a run that was asked for otherwise.
+    Raises ValueError where the folder holds a run that was asked for otherwise, or is damaged.
     """
+    if force:
+        chosen_device(device)  # a wrong name is told before anything is deleted
     texts = experiment.texts(run.corpus)
     encoded = experiment.encoded(run.corpus, run.tokenizer, texts.train)
     per_token = len(texts.train) / len(encoded.ids)
@@ -128,37 +152,48 @@ def execute(
     tokens_per_step = run.sizes.settings["batch_size"] * config.block_size
     steps = math.ceil(run.characters / (tokens_per_step * per_token))
     settings = TrainingSettings(steps, seed=run.seed, **run.sizes.settings)
-    _claim(run, encoded.tokenizer, config, settings, force)
+    asked = {
+        "run": dataclasses.asdict(run) | {"tokenizer": experiment.short_name(run.tokenizer)},
+        "texts": _sha256(texts),
+        "fingerprint": encoded.tokenizer.fingerprint,
+        "config": dataclasses.asdict(config),
+        "settings": dataclasses.asdict(settings) | {"betas": list(settings.betas)},
+    }
+    _claim(run.folder, encoded.tokenizer, asked, force)
     if finished := result(run):
         return finished
     trainer = Trainer(config, settings, encoded.ids, encoded.tokenizer.fingerprint, device)
     return _Execution(run, texts, encoded.tokenizer, trainer, report).finish(progress)
 
 
-def _claim(
-    run: Run, tokenizer: Tokenizer, config: MiniGPTConfig, settings: TrainingSettings, force: bool
-) -> None:
+def _sha256(texts: experiment.Texts) -> str:
+    """One for all three texts, since the same tokenizer and settings may have been used on others."""
+    return hashlib.sha256(json.dumps(dataclasses.astuple(texts)).encode("ascii")).hexdigest()
+
+
+def _claim(folder: Path, tokenizer: Tokenizer, asked: Record, force: bool) -> None:
     """Make the folder this run's; refuse one that holds another run."""
-    asked = {
-        "run": dataclasses.asdict(run) | {"tokenizer": experiment.short_name(run.tokenizer)},
-        "fingerprint": tokenizer.fingerprint,
-        "config": dataclasses.asdict(config),
-        "settings": dataclasses.asdict(settings) | {"betas": list(settings.betas)},
-    }
-    path = run.folder / "run.json"
-    if force and run.folder.exists():
-        shutil.rmtree(run.folder)
-    run.folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "run.json"
+    if force and folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_left_over(folder)
     if path.is_file():
-        if (kept := json.loads(path.read_text(encoding="utf-8"))) != asked:
-            different = [key for key, value in asked.items() if kept.get(key) != value]
-            raise ValueError(
-                f"{run.folder} holds a run with another {' and another '.join(different)}. "
-                f"It is deleted only by force (--force)."
-            )
-        return
-    tokenizer.save(run.folder / TOKENIZER)
-    write_atomically(path, json.dumps(asked, indent=1).encode("utf-8"))
+        _refuse_another(path, asked)
+    if owner(folder) != tokenizer.fingerprint:
+        tokenizer.save(folder / TOKENIZER)
+    if not path.is_file():
+        write_atomically(path, json.dumps(asked, indent=1).encode("utf-8"))
+
+
+def _refuse_another(path: Path, asked: Record) -> None:
+    # Early runs did not note their texts.
+    kept = {"texts": asked["texts"]} | _read_json(path, "run", "fingerprint", "config", "settings")
+    if different := [key for key, value in asked.items() if kept[key] != value]:
+        raise ValueError(
+            f"{path.parent} holds a run with another {' and another '.join(different)}. "
+            f"It is deleted only by force (--force)."
+        )
 
 
 class _Execution:
@@ -188,19 +223,18 @@ class _Execution:
         """Train to the end, from the checkpoint where there is one."""
         checkpoint = self.run.folder / "checkpoint.pt"
         if checkpoint.is_file():
-            checkpoints.resume(checkpoint, self.trainer)
-            self._take_up_records()
+            self._resume(checkpoint)
         else:
             self._keep({"step": 0, "samples": self._samples(2)})
-        report_at = _evenly(self.steps, REPORTS)
         score_at = _evenly(self.steps, self.run.sizes.scores)
+        report_at = self._reported_at()
         losses: list[torch.Tensor] = []
         remaining = range(self.trainer.step, self.steps)
         clock = time.perf_counter()
         for _ in watched(remaining, len(remaining), progress, desc=self.run.name):
             losses.append(self.trainer.train_step())
             step = self.trainer.step
-            if step not in report_at | score_at:
+            if step not in report_at:
                 continue
             record = self._record(losses, clock)
             if step in score_at:
@@ -212,6 +246,21 @@ class _Execution:
             self.report(record)
             losses, clock = [], time.perf_counter()
         return self._write_result()
+
+    def _reported_at(self) -> set[int]:
+        """The steps after which a line of metrics is kept."""
+        return _evenly(self.steps, REPORTS) | _evenly(self.steps, self.run.sizes.scores)
+
+    def _resume(self, checkpoint: Path) -> None:
+        try:
+            checkpoints.resume(checkpoint, self.trainer)
+        except ValueError as error:
+            raise type(error)(f"{error}. {ANEW}") from error
+        path = self.run.folder / "metrics.jsonl"
+        try:
+            self._take_up_records(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise _damaged(path, error) from error
 
     def _record(self, losses: list[torch.Tensor], clock: float) -> Record:
         loss = float(torch.stack(losses).mean())  # waits for the device, so it comes before the clock is read
@@ -243,11 +292,16 @@ class _Execution:
         )
         write_atomically(self.run.folder / "samples.txt", samples.encode("utf-8"))
 
-    def _take_up_records(self) -> None:
+    def _take_up_records(self, lines: str) -> None:
         """Those up to the checkpoint; what was reported after it is done again."""
-        lines = (self.run.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        self.records = [record for line in lines if (record := json.loads(line))["step"] <= self.trainer.step]
-        self.seconds = self.records[-1]["seconds"]
+        step = self.trainer.step
+        # Not splitlines: a sample may hold what JSON lets stand, and what ends a line for it, such as U+0085.
+        found = [json.loads(line) for line in lines.split("\n") if line]
+        records = [record for record in found if record["step"] <= step]
+        expected = {0} | {reported for reported in self._reported_at() if reported <= step}
+        if [record["step"] for record in records] != sorted(expected):
+            raise ValueError(f"it does not hold all lines up to the checkpoint, of step {step:,}")
+        self.records, self.seconds = records, records[-1]["seconds"]
 
     def _samples(self, number: int) -> list[str]:
         tokens = math.ceil(SAMPLED_CHARACTERS / self.characters_per_token)
@@ -324,9 +378,14 @@ def sampled(
 ) -> list[str]:
     """Texts that begin with the prompt; options are those of `bpe.generation.generate`.
 
-    An unknown token is never taken, since it has no text.
+    An unknown token is never taken, since it has no text, and neither is an id that no token has.
     """
-    ids = tokenizer.encode(prompt)
-    unknown = [tokenizer.vocab_size - 1] if isinstance(tokenizer, CharTokenizer) and tokenizer.unknown else []
-    samples = generate(model, ids, num_tokens, num_samples=num_samples, banned=unknown, **options)
-    return [tokenizer.decode(sample) for sample in samples]
+    ids, banned = tokenizer.encode(prompt), _without_text(tokenizer)
+    samples = generate(model, ids, num_tokens, num_samples=num_samples, banned=banned, **options)
+    return [prompt + tokenizer.decode(sample[len(ids) :]) for sample in samples]
+
+
+def _without_text(tokenizer: Tokenizer) -> list[int]:
+    if isinstance(tokenizer, CharTokenizer):
+        return [] if tokenizer.unknown is None else [tokenizer.vocab_size - 1]
+    return [i for i in range(tokenizer.vocab_size) if tokenizer.token(i) is None]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bpe import experiment, results
-from bpe.experiment_run import runs_folder
+from bpe.experiment_run import read_result, runs_folder
 
 Record = dict[str, Any]
 
@@ -25,7 +24,7 @@ def finished(profile: str) -> list[Record]:
     for corpus, tokenizers in experiment.COMPARED.items():
         for tokenizer in tokenizers:
             paths = runs_folder().glob(f"{corpus}-{tokenizer}-{profile}-seed*/result.json")
-            outcomes = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+            outcomes = [read_result(path) for path in paths]
             found += sorted(outcomes, key=lambda outcome: int(outcome["seed"]))
     return found
 

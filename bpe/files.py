@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import secrets
+import time
 from pathlib import Path
+
+LEFT_OVER_AFTER = 60.0  # seconds in which nothing was added to a temporary file
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -38,3 +42,14 @@ def _write_and_rename(path: Path, data: bytes) -> None:
     except BaseException:  # KeyboardInterrupt is not an Exception
         temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_left_over(folder: Path) -> None:
+    """Delete the temporary files of processes that were killed while they wrote into the folder.
+
+    Those of the last minute stay, since another process may be writing them.
+    """
+    for path in folder.glob(".*.part"):
+        with contextlib.suppress(FileNotFoundError):  # the other process is done with it
+            if time.time() - path.stat().st_mtime > LEFT_OVER_AFTER:
+                path.unlink()

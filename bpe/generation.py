@@ -8,8 +8,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from bpe.inputs import id_below, integer
+from bpe.inputs import id_below, integer, seed_number
 from bpe.minigpt import KeyValueCache, MiniGPT
+
+# Divided by less, logits would leave the range of float32; long before, only the likeliest id is left.
+COLDEST = 1e-30
 
 
 @torch.inference_mode()
@@ -43,19 +46,22 @@ def generate(
     _check_sampling(model, temperature, top_k, top_p, banned)
     device = model.token_embedding.weight.device
     generator = torch.Generator(device)
-    generator.seed() if seed is None else generator.manual_seed(seed)
+    generator.seed() if seed is None else generator.manual_seed(seed_number(seed))
     ids = torch.tensor([context] * integer(num_samples, "num_samples", least=1), device=device)
     was_training = model.training
     model.eval()
-    cache, start = KeyValueCache(), 0
-    for _ in range(integer(num_tokens, "num_tokens", least=0)):
-        if not use_cache or window_start(ids.shape[1], model.config.block_size) != start:
-            start, cache = window_start(ids.shape[1], model.config.block_size), KeyValueCache()
-        unread = ids[:, start + cache.length :]
-        logits = model.logits(model.hidden(unread, cache)[:, -1])
-        chosen = _sampled(logits.float(), temperature, top_k, top_p, banned, generator)
-        ids = torch.cat((ids, chosen), 1)
-    model.train(was_training)
+    block_size = model.config.block_size
+    cache, start = KeyValueCache(block_size), 0
+    try:
+        for _ in range(integer(num_tokens, "num_tokens", least=0)):
+            if not use_cache or window_start(ids.shape[1], block_size) != start:
+                start, cache = window_start(ids.shape[1], block_size), KeyValueCache(block_size)
+            unread = ids[:, start + cache.length :]
+            logits = model.logits(model.hidden(unread, cache)[:, -1])
+            chosen = _sampled(logits.float(), temperature, top_k, top_p, banned, generator)
+            ids = torch.cat((ids, chosen), 1)
+    finally:
+        model.train(was_training)
     samples: list[list[int]] = ids.tolist()
     return samples
 
@@ -79,8 +85,9 @@ def _sampled(
     generator: torch.Generator,
 ) -> Tensor:
     """One id a row, of shape (batch, 1), from logits of shape (batch, vocab_size)."""
-    logits[:, list(banned)] = -math.inf
-    if temperature == 0:
+    if len(banned):
+        logits[:, list(banned)] = -math.inf
+    if temperature < COLDEST:
         return logits.argmax(-1, keepdim=True)
     if top_k is not None:
         least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
@@ -88,8 +95,9 @@ def _sampled(
     probabilities = (logits / temperature).softmax(-1)
     if top_p is not None:
         ordered, ids = probabilities.sort(-1, descending=True)
-        # The one with which the sum reaches top_p still counts, so at least one is left.
+        # The one with which the sum reaches top_p still counts.
         unlikely = ordered.cumsum(-1) - ordered >= top_p
+        unlikely[:, 0] = False  # a top_p too small for float32 is 0 for it, and would leave none
         probabilities = probabilities.masked_fill(unlikely.gather(-1, ids.argsort(-1)), 0.0)
     return torch.multinomial(probabilities, 1, generator=generator)
 

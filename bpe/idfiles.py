@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bpe import textfiles
 from bpe.characters import CharTokenizer
 from bpe.corpora import data_folder
-from bpe.files import write_atomically
+from bpe.files import remove_left_over, write_atomically
 from bpe.loading import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
@@ -123,8 +123,7 @@ def claim(path: Path, tokenizer: Tokenizer, force: bool = False) -> None:
     beside ids of another. Without `force` they raise ValueError, and nothing is changed.
     """
     path.mkdir(parents=True, exist_ok=True)
-    for left_over in path.glob(".*.part"):  # of a run that was killed while it wrote
-        left_over.unlink()
+    remove_left_over(path)
     if owner(path) == tokenizer.fingerprint:
         return
     others = [file for file in sorted(path.iterdir()) if file.suffix in ARRAY_SUFFIXES]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import operator
 import re
 from collections.abc import Iterable, Iterator
@@ -47,6 +49,24 @@ def integer(value: Any, name: str, least: int | None = None) -> int:
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None
     if least is not None and number < least:
         raise ValueError(f"{name} must be {least} or more, not {number}")
+    return number
+
+
+def finite(value: Any, name: str) -> float:
+    """The value as a float. Raises TypeError, naming it, for what is no number, ValueError if not finite."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, not {number}")
+    return number
+
+
+def seed_number(value: Any) -> int:
+    """The value as a seed that torch takes. Raises TypeError and ValueError as `integer`."""
+    number = integer(value, "seed", least=0)
+    if number >= 2**64:
+        raise ValueError(f"seed must be below 2**64, not {number}")
     return number
 
 

@@ -31,6 +31,10 @@ PURPOSES = {
     "ipywidgets": "progress bars in notebooks",
     "torch": "the Mini-GPT: chapter 7",
     "numba": "training and encoding at speed: chapter 8",
+    "tiktoken": "OpenAI's tokenizers, to compare: chapter 9",
+    "splintr-rs": "tokenizers of Llama 3 and Qwen, to compare: chapter 9",
+    "tokenizers": "Hugging Face's tokenizers: chapter 9",
+    "transformers": "opening our tokenizers elsewhere: chapter 9",
 }
 
 
@@ -47,7 +51,7 @@ class Row(NamedTuple):
 
 def report() -> list[Row]:
     """What the course uses, whether it is there, and what to do where it is not."""
-    return [python(), *packages(), Row("device", device()), poems(), wikitext2(), chinese_font()]
+    return [python(), *packages(), Row("device", device()), *data(), chinese_font()]
 
 
 def python() -> Row:
@@ -99,6 +103,11 @@ def device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
+def data() -> list[Row]:
+    """The texts and vocabularies that the chapters read."""
+    return [poems(), wikitext2(), vocabularies()]
+
+
 def poems() -> Row:
     """The prepared Tang poems, and whether they are those from which the course's figures come."""
     from bpe.poems import TEXT_SHA256
@@ -126,6 +135,16 @@ def wikitext2() -> Row:
     if characters == EXPECTED["train"].characters:
         return Row(what, found)
     return Row(what, found + ", other ones", f"{command} --force")
+
+
+def vocabularies() -> Row:
+    """The vocabularies of real models, for chapter 9: whether their files are there."""
+    from bpe import pretrained
+
+    wanted = pretrained.VOCABULARIES
+    there = [name for name in wanted if not pretrained.missing(name)]
+    found = f"{len(there)} of {len(wanted)}"
+    return Row("vocabularies", found, "" if len(there) == len(wanted) else pretrained.COMMAND)
 
 
 def chinese_font() -> Row:

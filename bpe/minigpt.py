@@ -10,11 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bpe.inputs import integer
+from bpe.inputs import finite, integer
 
 # The spread of the weights at the start, as in GPT-2.
 INITIAL_STD = 0.02
@@ -38,9 +37,17 @@ class MiniGPTConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "block_size", "embedding_dim", "num_heads", "num_layers"):
-            integer(getattr(self, name), name, least=1)
-        integer(self.expansion_factor, "expansion_factor", least=1)
+        # Kept as Python's own numbers: a checkpoint with numpy's could not be read without trusting it.
+        for name in (
+            "vocab_size",
+            "block_size",
+            "embedding_dim",
+            "num_heads",
+            "num_layers",
+            "expansion_factor",
+        ):
+            object.__setattr__(self, name, integer(getattr(self, name), name, least=1))
+        object.__setattr__(self, "dropout", finite(self.dropout, "dropout"))
         if self.embedding_dim % self.num_heads:
             raise ValueError(
                 f"embedding_dim {self.embedding_dim} must be a multiple of num_heads {self.num_heads}"
@@ -69,27 +76,27 @@ class Parameters(NamedTuple):
 
 
 class KeyValueCache:
-    """The keys and values of the tokens read so far, a pair for each layer.
+    """The keys and values of the tokens read so far.
 
-    Each is a tensor of shape (batch, heads, tokens, embedding_dim / heads).
+    room: how many tokens there is room for, the block_size of the model.
+    length: how many have been read.
+    layers: for each a tensor of shape (2, batch, heads, room, embedding_dim / heads), keys before values.
     """
 
-    def __init__(self) -> None:
-        self.layers: list[tuple[Tensor, Tensor]] = []
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.length = 0
+        self.layers: list[Tensor] = []
 
-    @property
-    def length(self) -> int:
-        """Number of tokens read."""
-        return self.layers[0][0].shape[2] if self.layers else 0
-
-    def extended(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values of a layer, after these are added at the end."""
+    def extended(self, layer: int, keys: Tensor, values: Tensor) -> Tensor:
+        """All keys and values of a layer, after these are written behind those that were read."""
+        batch, heads, added, width = keys.shape
         if layer == len(self.layers):
-            self.layers.append((keys, values))
-        else:
-            old_keys, old_values = self.layers[layer]
-            self.layers[layer] = torch.cat((old_keys, keys), 2), torch.cat((old_values, values), 2)
-        return self.layers[layer]
+            self.layers.append(keys.new_empty(2, batch, heads, self.room, width))
+        end = self.length + added
+        self.layers[layer][0, :, :, self.length : end] = keys
+        self.layers[layer][1, :, :, self.length : end] = values
+        return self.layers[layer][:, :, :, :end]
 
 
 class CausalSelfAttention(nn.Module):
@@ -107,7 +114,7 @@ class CausalSelfAttention(nn.Module):
         batch, length, width = x.shape
         parts = self.queries_keys_values(x).view(batch, length, 3, self.num_heads, width // self.num_heads)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        first = cache is None or cache.length == 0 or len(cache.layers) == layer
+        first = cache is None or cache.length == 0
         if cache is not None:
             keys, values = cache.extended(layer, keys, values)
         mixed = functional.scaled_dot_product_attention(
@@ -180,10 +187,11 @@ class MiniGPT(nn.Module):
             raise ValueError(f"{end} tokens are more than the context of {self.config.block_size}")
         if start and ids.shape[1] != 1:
             raise ValueError(f"one token at a time can follow those in the cache, not {ids.shape[1]}")
-        positions = torch.arange(start, end, device=ids.device)
-        x = self.dropout(self.token_embedding(ids) + self.position_embedding(positions))
+        x = self.dropout(self.token_embedding(ids) + self.position_embedding.weight[start:end])
         for layer, block in enumerate(self.blocks):
             x = block(x, layer, cache)
+        if cache is not None:
+            cache.length = end
         normalised: Tensor = self.norm(x)
         return normalised
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bpe import installation
-from bpe.inputs import integer
+from bpe.inputs import finite, integer, seed_number
 from bpe.minigpt import MiniGPT, MiniGPTConfig
 
 if TYPE_CHECKING:
@@ -44,16 +44,26 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        integer(self.steps, "steps", least=1)
-        integer(self.batch_size, "batch_size", least=1)
-        integer(self.seed, "seed", least=0)
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be above 0, not {self.learning_rate}")
+        self._take_python_numbers()
+        for name in ("learning_rate", "gradient_clip"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
+        if self.weight_decay < 0:
+            raise ValueError(f"weight_decay must be 0 or more, not {self.weight_decay}")
         if self.warm_up < 0 or self.decay < 0 or self.warm_up + self.decay > 1:
             raise ValueError(
                 f"warm_up {self.warm_up} and decay {self.decay} are shares of the steps: "
                 f"0 or more each, and together at most 1"
             )
+
+    def _take_python_numbers(self) -> None:
+        """A checkpoint with numpy's numbers could not be read without trusting it."""
+        for name in ("steps", "batch_size"):
+            object.__setattr__(self, name, integer(getattr(self, name), name, least=1))
+        for name in ("learning_rate", "warm_up", "decay", "weight_decay", "gradient_clip"):
+            object.__setattr__(self, name, finite(getattr(self, name), name))
+        object.__setattr__(self, "betas", tuple(finite(beta, "each of betas") for beta in self.betas))
+        object.__setattr__(self, "seed", seed_number(self.seed))
 
     def learning_rate_at(self, step: int) -> float:
         """The learning rate of a step, counted from 0: warm-up, then constant, then decay."""

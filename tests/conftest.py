@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from hypothesis import settings
 
-from bpe import corpora
+from bpe import corpora, pretrained
 
 os.environ["BPE_PROGRESS"] = (
     "0"  # the kernels inherit it: a progress bar in an output is never the same twice
@@ -24,7 +24,7 @@ settings.load_profile("default")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips the cells of notebooks whose corpora or packages are missing. In CI they fail instead."""
+    """Skips the cells of notebooks that lack corpora, vocabularies or packages. In CI they fail instead."""
     if os.environ.get("CI"):
         return
     reasons: dict[Path, str | None] = {}
@@ -39,12 +39,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def missing(notebook: Path) -> str | None:
     """What a notebook's metadata asks for and this machine lacks, in words, or None."""
     needs = nbformat.read(notebook, as_version=4).metadata.get("course", {})
-    lacks = [*missing_corpora(needs.get("corpora", [])), *missing_modules(needs.get("extras", []))]
+    lacks = [
+        *missing_corpora(needs.get("corpora", [])),
+        *missing_vocabularies(needs.get("vocabularies", [])),
+        *missing_modules(needs.get("extras", [])),
+    ]
     return f"{notebook.name} needs {', '.join(lacks)}" if lacks else None
 
 
 def missing_corpora(names: Iterable[str]) -> list[str]:
     return [f"the corpus {path}" for name in names for path in corpora.missing_files(name)]
+
+
+def missing_vocabularies(names: Iterable[str]) -> list[str]:
+    return [f"the vocabulary {path}" for name in names for path in pretrained.missing(name)]
 
 
 def missing_modules(names: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from bpe import corpora
+from bpe import corpora, pretrained
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LONGEST_CELL = 40
@@ -44,13 +44,16 @@ def metadata(notebook: NotebookNode) -> Iterator[str]:
     if "version" in notebook.metadata.get("language_info", {}):
         yield "metadata name a version of Python: store it with `make notebooks`"
     course = notebook.metadata.get("course", {})
-    for key in ("corpora", "extras"):
-        names = course.get(key)
+    for key, otherwise in (("corpora", None), ("extras", None), ("vocabularies", [])):
+        names = course.get(key, otherwise)
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             yield f"metadata lack course.{key}, a list of names"
     for name in course.get("corpora") or []:
         if name not in corpora.FILES:
             yield f"course.corpora holds {name!r}, which bpe.corpora does not know"
+    for name in course.get("vocabularies") or []:
+        if name not in pretrained.VOCABULARIES:
+            yield f"course.vocabularies holds {name!r}, which bpe.pretrained does not know"
     if not isinstance(course.get("minutes"), int):
         yield "metadata lack course.minutes, a whole number"
 

@@ -137,3 +137,11 @@ def test_what_cannot_be_scored(text, options, message):
 def test_a_model_of_another_size():
     with pytest.raises(ValueError, match="the model has 3 ids and the tokenizer 2"):
         score(Bigrams([[1 / 3] * 3] * 3), CharTokenizer("\na"), "a")
+
+
+@pytest.mark.parametrize(
+    "tokenizer", [CharTokenizer("abc"), BPETokenizer(["a", "b"], special_tokens={"\n": 2})], ids=repr
+)
+def test_a_tokenizer_without_a_line_feed(tokenizer):
+    with pytest.raises(ValueError, match="a line feed must stand before the text, and has no id: "):
+        score(Bigrams([[1 / 3] * 3] * 3), tokenizer, "ab")

@@ -1,16 +1,21 @@
 """The experiment: its texts and tokenizers, and that a run can be stopped, repeated, and not mixed up."""
 
 import dataclasses
+import io
 import json
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+import numpy  # noqa: E402
+
 from bpe import BPETokenizer, experiment, experiment_run, experiment_table, results  # noqa: E402
 from bpe.experiment import Profile  # noqa: E402
 from bpe.experiment_run import Run, execute  # noqa: E402
+from bpe.minigpt import MiniGPT, MiniGPTConfig  # noqa: E402
 
 VERSE = "床前明月光，疑是地上霜。举头望明月，低头思故乡。"
 POEMS = [VERSE, "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"] * 400
@@ -22,6 +27,13 @@ TINY = Profile(
     held_out=300,
     samples=4,
 )
+
+
+def npy(numbers):
+    file = io.BytesIO()
+    array = numpy.array(numbers)
+    numpy.save(file, array.astype("uint16") if array.dtype.kind == "i" else array)
+    return file.getvalue()
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +84,34 @@ def test_ids_are_made_once_and_belong_to_their_tokenizer():
     assert again.ids.filename == first.ids.filename
     other = experiment.encoded("tang", "bytes", train[:100])
     assert other.ids.filename != first.ids.filename
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[1, 2]",
+        npy([0] * 100)[:-5],
+        npy([999] * 100),
+        npy([[0, 1]]),
+        npy([0.5]),
+        npy([]),
+        None,
+    ],
+    ids=["empty", "text", "cut", "ids out of range", "a table", "floats", "none", "missing"],
+)
+def test_ids_that_are_damaged_are_made_again(content):
+    train = experiment.texts("tang").train
+    path = Path(experiment.encoded("tang", "bytes", train).ids.filename)
+    path.unlink() if content is None else path.write_bytes(content)
+    again = experiment.encoded("tang", "bytes", train)
+    assert again.tokenizer.decode(again.ids.tolist()) == train
+
+
+def test_poems_that_are_too_few(tmp_path):
+    (tmp_path / "data" / "tang_poems.txt").write_text(f"{VERSE}\n" * 500, encoding="utf-8")
+    with pytest.raises(ValueError, match="there are 500 poems, of which the last 500 are held out"):
+        experiment.texts("tang")
 
 
 def test_a_tokenizer_of_ones_own(tmp_path):
@@ -142,6 +182,68 @@ def test_a_run_that_is_stopped_and_repeated_ends_the_same(run):
     ]
 
 
+@pytest.fixture
+def stopped(run):
+    """A run that has a checkpoint and no result."""
+    execute(run, device="cpu", progress=False)
+    (run.folder / "result.json").unlink()
+    return run
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", "null", "{}", "\0", "\x80"])
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "checkpoint.pt", "result.json"])
+def test_a_damaged_run_says_so_and_how_to_begin_anew(stopped, name, content):
+    (stopped.folder / name).write_bytes(content.encode("latin-1"))
+    with pytest.raises(ValueError, match=rf"{name} is .*damaged.*delete the run's folder, or give --force"):
+        execute(stopped, device="cpu", progress=False)
+
+
+def test_a_line_of_metrics_that_is_missing_is_noticed(stopped):
+    path = stopped.folder / "metrics.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    for left in (lines[:-1], lines[1:], lines[:5] + lines[6:]):
+        path.write_text("".join(left), encoding="utf-8")
+        with pytest.raises(ValueError, match="does not hold all lines up to the checkpoint"):
+            execute(stopped, device="cpu", progress=False)
+    path.unlink()
+    with pytest.raises(ValueError, match=r"metrics.jsonl is damaged: .*No such file"):
+        execute(stopped, device="cpu", progress=False)
+
+
+def test_samples_may_hold_characters_that_end_a_line_elsewhere(run, monkeypatch):
+    monkeypatch.setattr(experiment_run, "sampled", lambda *_, **__: ["a\x85b\u2028c", "d\r\ne"])
+    whole = execute(run, device="cpu", progress=False)
+    (run.folder / "result.json").unlink()
+    assert without_times(execute(run, device="cpu", progress=False)) == without_times(whole)
+
+
+def test_a_tokenizer_that_was_damaged_is_written_again(stopped):
+    (stopped.folder / "tokenizer.json").write_bytes(b"{")
+    execute(stopped, device="cpu", progress=False)
+    experiment_run.load(stopped.folder, "cpu")
+
+
+def test_a_corpus_that_has_changed_is_another_run(tmp_path):
+    run = Run("tang", "bytes", "test")
+    execute(run, device="cpu", progress=False)
+    (tmp_path / "data" / "tang_poems.txt").write_text("\n".join(POEMS[::-1]) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"holds a run with another texts.*only by force"):
+        execute(run, device="cpu", progress=False)
+
+
+def test_a_wrong_device_deletes_nothing(run):
+    execute(run, device="cpu", progress=False)
+    with pytest.raises(ValueError, match="no device 'abacus'"):
+        execute(run, device="abacus", force=True, progress=False)
+    assert experiment_run.result(run)
+
+
+def test_numbers_may_be_numpys(run):
+    asked = Run("tang", "characters", "test", numpy.int64(1), numpy.int32(900))
+    assert execute(asked, device="cpu", progress=False)["seed"] == 1
+    assert asked.folder == Run("tang", "characters", "test", 1, 900).folder
+
+
 def test_a_finished_run_is_not_done_again(run, monkeypatch):
     outcome = execute(run, device="cpu", progress=False)
     monkeypatch.setattr(experiment_run, "Trainer", None)
@@ -173,6 +275,7 @@ def test_each_tokenizer_and_seed_has_a_folder_of_its_own():
     [
         ({"profile": "huge"}, "unknown profile 'huge': choose from tiny, small, gpu"),
         ({"seed": -1}, "seed must be 0 or more"),
+        ({"seed": 2**64}, r"seed must be below 2\*\*64"),
         ({"characters_seen": 0}, "characters_seen must be 1 or more"),
         ({"corpus": "wikitext2"}, "profile 'test' has no length for 'wikitext2': say characters_seen"),
     ],
@@ -201,6 +304,21 @@ def test_the_table_of_all_runs():
     assert row["bits_per_byte_spread"] == pytest.approx(abs(values[0] - values[1]), abs=1e-4)
     assert row["parameters"]["embedding"] == (256 + 16) * 16
     assert len(list(experiment_table.lines("test"))) == 3
+
+
+def test_ids_without_a_token_are_never_sampled():
+    letters = [None, *"ab\n", None, None]
+    tokenizer = BPETokenizer(letters, special_tokens={"<end>": 9})
+    model = MiniGPT(MiniGPTConfig(10, block_size=8, embedding_dim=8, num_heads=1, num_layers=1))
+    [sample] = experiment_run.sampled(model, tokenizer, "a", 200, 1, seed=0)
+    assert set(sample.replace("<end>", "")) == set("ab\n")
+
+
+def test_samples_begin_with_the_prompt_although_it_is_unknown():
+    tokenizer = experiment.characters("aabb\n\n")
+    model = MiniGPT(MiniGPTConfig(4, block_size=8, embedding_dim=8, num_heads=1, num_layers=1))
+    [sample] = experiment_run.sampled(model, tokenizer, "xa", 5, 1, seed=0)
+    assert sample.startswith("xa") and len(sample) == 7
 
 
 def test_a_model_is_used_with_its_own_tokenizer_alone(run):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bpe.files import write_atomically
+from bpe.files import remove_left_over, write_atomically
 
 
 def test_writes_and_overwrites(tmp_path: Path) -> None:
@@ -67,3 +67,16 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="regular file"):
         write_atomically(pipe, b"")
     assert pipe.is_fifo()
+
+
+def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (".old.part", ".new.part", "other.part", ".hidden"):
+        (tmp_path / name).write_bytes(b"x")
+        os.utime(tmp_path / name, None if "new" in name else (0, 0))
+    remove_left_over(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {".new.part", "other.part", ".hidden"}
+    # Between the listing and the look at it, the other process may have given it its name.
+    monkeypatch.setattr(Path, "glob", lambda *_: iter([tmp_path / ".gone.part"]))
+    remove_left_over(tmp_path)

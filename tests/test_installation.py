@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bpe import installation
+from bpe import installation, pretrained
 from bpe.installation import Row
 
 
@@ -95,6 +95,16 @@ def test_poems_missing_or_other_ones(monkeypatch, tmp_path):
     (tmp_path / "tang_poems.txt").write_text("春眠不觉晓\n处处闻啼鸟\n", encoding="utf-8")
     found = installation.poems()
     assert found == Row("Tang poems", "2 poems, other ones", "python prepare_poems.py --force")
+
+
+def test_vocabularies_missing_or_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    row = Row("vocabularies", "0 of 6", "python -m bpe vocabularies")
+    assert installation.vocabularies() == row
+    monkeypatch.setattr(pretrained, "missing", lambda name: ["qwen.tiktoken"] if name == "qwen" else [])
+    assert installation.vocabularies() == row._replace(found="5 of 6")
+    monkeypatch.setattr(pretrained, "missing", lambda name: [])
+    assert installation.vocabularies() == Row("vocabularies", "6 of 6")
 
 
 def test_wikitext2_missing_or_another_text(monkeypatch, tmp_path):

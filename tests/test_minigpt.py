@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import numpy  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
@@ -42,6 +43,8 @@ def test_sizes_that_cannot_be(sizes, message):
         MiniGPTConfig(**{"vocab_size": 10, **sizes})
     with pytest.raises(TypeError, match="num_heads must be an integer, not float"):
         MiniGPTConfig(10, num_heads=4.0)
+    with pytest.raises(TypeError, match="dropout must be a number, not str"):
+        MiniGPTConfig(10, dropout="0.1")
 
 
 def test_number_of_parameters(model):
@@ -103,7 +106,7 @@ def test_head_and_embedding_are_one_tensor(model):
 def test_a_context_that_is_too_long(model):
     with pytest.raises(ValueError, match="17 tokens are more than the context of 16"):
         model(torch.zeros(1, 17, dtype=torch.long))
-    cache = KeyValueCache()
+    cache = KeyValueCache(16)
     model.hidden(torch.zeros(1, 3, dtype=torch.long), cache)
     assert cache.length == 3
     with pytest.raises(ValueError, match="one token at a time can follow those in the cache, not 2"):
@@ -116,7 +119,7 @@ def test_a_context_that_is_too_long(model):
 def test_cached_logits_are_those_of_the_whole(model):
     ids = torch.randint(50, (2, 16))
     whole = model.hidden(ids)
-    cache = KeyValueCache()
+    cache = KeyValueCache(16)
     parts = [model.hidden(ids[:, :5], cache)]
     parts += [model.hidden(ids[:, i : i + 1], cache) for i in range(5, 16)]
     assert torch.allclose(torch.cat(parts, 1), whole, atol=1e-5)
@@ -201,9 +204,27 @@ def test_generation_leaves_torch_and_the_model_as_they_were(model):
         ([1], {"top_k": 0}, "top_k must be 1 or more, not 0"),
         ([1], {"top_p": 0.0}, "top_p must be above 0 and at most 1, not 0.0"),
         ([1], {"num_samples": 0}, "num_samples must be 1 or more"),
+        ([1], {"seed": 2**64}, r"seed must be below 2\*\*64"),
         ([1], {"banned": list(range(50))}, "all ids are banned"),
     ],
 )
 def test_what_cannot_be_sampled(model, prompt, options, message):
     with pytest.raises(ValueError, match=message):
         generate(model, prompt, 1, **options)
+
+
+@pytest.mark.parametrize("options", [{"top_p": 1e-300}, {"temperature": 1e-320}, {"temperature": 1e-40}])
+def test_limits_too_small_for_float32_leave_the_likeliest(model, options):
+    assert generate(model, [1], 9, **options) == generate(model, [1], 9, temperature=0)
+
+
+def test_a_seed_may_be_numpys(model):
+    assert generate(model, [1], 9, seed=numpy.int64(3)) == generate(model, [1], 9, seed=3)
+
+
+def test_an_error_leaves_the_model_in_training(model, monkeypatch):
+    model.train()
+    monkeypatch.setattr(model, "logits", None)
+    with pytest.raises(TypeError):
+        generate(model, [1], 1)
+    assert model.training

@@ -66,6 +66,17 @@ def test_train_prints_what_it_does_and_is_not_done_twice(data):
     assert run(*arguments, "--force").stdout.splitlines()[-1] == lines[-1]
 
 
+def test_force_begins_anew_although_the_result_is_damaged(data):
+    arguments = ("train", "--corpus", "tang", "--tokenizer", "bytes", "--device", "cpu")
+    run(*arguments)
+    result = data / "runs" / "tang-bytes-tiny-seed0" / "result.json"
+    whole = result.read_bytes()
+    result.write_bytes(whole[: len(whole) // 2])
+    assert "result.json is damaged" in failed(run(*arguments))
+    assert run(*arguments, "--force").exit_code == 0
+    assert len(json.loads(result.read_text(encoding="utf-8"))) == len(json.loads(whole))
+
+
 def test_a_length_of_ones_own(data):
     result = run(
         "train", "--corpus", "tang", "--tokenizer", "bytes", "--characters-seen", 500, "--device", "cpu"

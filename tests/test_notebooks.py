@@ -110,6 +110,14 @@ def unknown_corpus(notebook: NotebookNode) -> None:
     notebook.metadata.course.corpora = ["tang_poem"]
 
 
+def unknown_vocabulary(notebook: NotebookNode) -> None:
+    notebook.metadata.course["vocabularies"] = ["gpt4", "gpt3"]
+
+
+def no_list_of_vocabularies(notebook: NotebookNode) -> None:
+    notebook.metadata.course["vocabularies"] = "gpt4"
+
+
 def magic(notebook: NotebookNode) -> None:
     notebook.cells[1].source = "%tiemit 6 * 7"
 
@@ -156,6 +164,17 @@ def no_sections(notebook: NotebookNode) -> None:
             ],
         ),
         (unknown_corpus, ["course.corpora holds 'tang_poem', which bpe.corpora does not know"]),
+        (unknown_vocabulary, ["course.vocabularies holds 'gpt3', which bpe.pretrained does not know"]),
+        (
+            no_list_of_vocabularies,
+            [
+                "metadata lack course.vocabularies, a list of names",
+                *(
+                    f"course.vocabularies holds {letter!r}, which bpe.pretrained does not know"
+                    for letter in "gpt4"
+                ),
+            ],
+        ),
         (magic, ["cell 2: not plain Python: invalid syntax, line 1"]),
         (shell_command, ["cell 2: not plain Python: invalid syntax, line 1"]),
         (home_folder, ["cell 2: a path of one machine: …/home/ada/poems.txt\n"]),
@@ -214,9 +233,9 @@ def other_durations() -> NotebookNode:
     return notebook
 
 
-def needing(corpora: list[str], extras: list[str]) -> NotebookNode:
+def needing(corpora: list[str], extras: list[str], vocabularies: list[str]) -> NotebookNode:
     notebook = good_notebook()
-    notebook.metadata.course.update(corpora=corpora, extras=extras)
+    notebook.metadata.course.update(corpora=corpora, extras=extras, vocabularies=vocabularies)
     return notebook
 
 
@@ -251,8 +270,8 @@ def test_nbval_and_what_our_conftest_adds(tmp_path: Path) -> None:
         "good": good_notebook(),
         "changed": changed_number(),
         "durations": other_durations(),
-        "ready": needing(["tang_poems"], ["json"]),
-        "lacking": needing(["tang_poems", "wikitext2"], ["json", "no_such_module"]),
+        "ready": needing(["tang_poems"], ["json"], []),
+        "lacking": needing(["tang_poems", "wikitext2"], ["json", "no_such_module"], ["qwen"]),
     }
     for name, notebook in notebooks.items():
         nbformat.write(notebook, tmp_path / f"{name}.ipynb")
@@ -261,7 +280,8 @@ def test_nbval_and_what_our_conftest_adds(tmp_path: Path) -> None:
     for split in ("train", "valid"):
         (tmp_path / "wikitext2" / f"{split}.txt").touch()
     gone = tmp_path / "wikitext2" / "test.txt"
-    reason = f"lacking.ipynb needs the corpus {gone}, the package no_such_module"
+    vocabulary = tmp_path / "vocabularies" / "qwen.tiktoken"
+    reason = f"lacking.ipynb needs the corpus {gone}, the vocabulary {vocabulary}, the package no_such_module"
     assert nbval(tmp_path, BPE_DATA=str(tmp_path)) == {
         "good": ["passed", "passed"],
         "changed": ["failed", "passed"],
@@ -272,5 +292,5 @@ def test_nbval_and_what_our_conftest_adds(tmp_path: Path) -> None:
 
 
 def test_in_ci_no_notebook_is_skipped(tmp_path: Path) -> None:
-    nbformat.write(needing(["gone"], ["no_such_module"]), tmp_path / "lacking.ipynb")
+    nbformat.write(needing(["gone"], ["no_such_module"], ["gone"]), tmp_path / "lacking.ipynb")
     assert nbval(tmp_path, BPE_DATA=str(tmp_path), CI="true") == {"lacking": ["passed", "passed"]}

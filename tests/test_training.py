@@ -83,7 +83,12 @@ def test_learning_rate_rises_stays_and_falls():
         ({"steps": 0}, "steps must be 1 or more"),
         ({"batch_size": 0}, "batch_size must be 1 or more"),
         ({"seed": -1}, "seed must be 0 or more"),
+        ({"seed": 2**64}, r"seed must be below 2\*\*64"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, not 0.0"),
+        ({"learning_rate": float("inf")}, "learning_rate must be finite, not inf"),
+        ({"warm_up": float("nan")}, "warm_up must be finite, not nan"),
+        ({"gradient_clip": 0}, "gradient_clip must be above 0, not 0.0"),
+        ({"weight_decay": -0.1}, "weight_decay must be 0 or more, not -0.1"),
         ({"warm_up": 0.9, "decay": 0.2}, "warm_up 0.9 and decay 0.2"),
     ],
 )
@@ -148,6 +153,20 @@ def test_the_model_of_a_checkpoint(checkpoint):
     assert not model.training
     ids = torch.zeros(1, 3, dtype=torch.long)
     assert torch.equal(model(ids), made_trainer().model.eval()(ids))
+
+
+def test_sizes_and_settings_may_be_numpys(tmp_path):
+    config = dataclasses.replace(CONFIG, vocab_size=numpy.int64(9), dropout=numpy.float32(0.25))
+    settings = dataclasses.replace(
+        SETTINGS,
+        steps=numpy.int32(20),
+        seed=numpy.int64(3),
+        learning_rate=numpy.float64(1e-2),
+        betas=[0.9, 0.95],
+    )
+    checkpoints.save(tmp_path / "checkpoint.pt", made_trainer(settings, config))
+    checkpoints.resume(tmp_path / "checkpoint.pt", made_trainer(settings, config))
+    assert checkpoints.load_model(tmp_path / "checkpoint.pt", TOKENIZER, "cpu").config == config
 
 
 def test_another_tokenizer_is_refused_although_it_fits(checkpoint):

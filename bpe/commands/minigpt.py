@@ -50,9 +50,9 @@ def _execute(run: Run, device: str, force: bool) -> None:
     from bpe import experiment_run
 
     click.echo(run.folder)
-    before = experiment_run.result(run)
+    before = None if force else experiment_run.result(run)
     outcome = experiment_run.execute(run, device=device, force=force, report=_print_record, progress=False)
-    if before and not force:
+    if before:
         click.echo("finished before: ", nl=False)
     held_out, parameters = outcome["held_out"], outcome["parameters"]
     click.echo(

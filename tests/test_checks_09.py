@@ -1,0 +1,171 @@
+"""The checks of chapter 9 know right answers from wrong ones."""
+
+import pytest
+
+from bpe import BPETokenizer
+from bpe.checks import chapter_09 as check
+from bpe.formats import byte_letters
+
+
+@pytest.fixture
+def said(capsys):
+    """Runs a check and gives what it printed."""
+
+    def run(exercise, answer):
+        exercise(answer)
+        return capsys.readouterr().out.strip()
+
+    return run
+
+
+def stub(argument): ...
+
+
+def raises(argument):
+    raise RuntimeError("no idea")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_stub_and_exception(said, number):
+    exercise = getattr(check, f"exercise_{number}")
+    assert said(exercise, stub) == f"exercise {number}: not started"
+    assert ") raised RuntimeError: no idea" in said(exercise, raises)
+
+
+# Exercise 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (byte_letters.to_bytes, "exercise 1: correct"),
+        (str.encode, r"For 'Ġthe' you give b'\xc4\xa0the'; it should be b' the'."),
+        (lambda letters: letters.replace("Ġ", " ").encode(), "For 'æľĪ' you give"),
+        (lambda letters: letters.replace("Ġ", " "), "For 'Ġthe' you give ' the'; it should be of type bytes"),
+        (
+            lambda letters: byte_letters.to_bytes(letters).replace(b"\xad", b""),
+            r"For 'Ń' you give b''; it should be b'\xad'",
+        ),
+        (
+            lambda letters: byte_letters.to_bytes(letters).replace(b"\x7f", b"?"),
+            "byte 0x7f is not what it should be",
+        ),
+        (lambda letters: byte_letters.to_bytes(letters)[:255], "byte 0xff is not what it should be"),
+    ],
+)
+def test_exercise_1(said, answer, verdict):
+    assert verdict in said(check.exercise_1, answer)
+
+
+# Exercise 2
+
+
+def unreachable(tokenizer):
+    found = []
+    for i, token in enumerate(tokenizer.vocabulary):
+        try:
+            text = token.decode() if token else ""
+        except UnicodeDecodeError:
+            continue
+        if text and tokenizer.encode(text, disallowed_special=()) != [i]:
+            found.append(i)
+    return found
+
+
+def replaces(tokenizer):
+    """Takes pieces of characters for text."""
+    tokens = enumerate(tokenizer.vocabulary)
+    return [i for i, token in tokens if token and tokenizer.encode(token.decode("utf-8", "replace")) != [i]]
+
+
+def made_by_no_merge(tokenizer):
+    made = {tokenizer.token(left) + tokenizer.token(right) for left, right in tokenizer.merges}
+    tokens = enumerate(tokenizer.vocabulary)
+    return [i for i, token in tokens if token and len(token) > 1 and token not in made]
+
+
+def with_special_tokens(tokenizer):
+    return sorted({*unreachable(tokenizer), *tokenizer.special_tokens.values()})
+
+
+def with_holes(tokenizer):
+    return [i for i, token in enumerate(tokenizer.vocabulary) if token is None or i in unreachable(tokenizer)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (unreachable, "exercise 2: correct"),
+        (replaces, r"you give the id 128, b'\x80', which is no text."),
+        (
+            made_by_no_merge,
+            "the same with whole_pieces you give the id 256, b'xy'; the text 'xy' is encoded as",
+        ),
+        (
+            with_special_tokens,
+            "with special tokens in front and a hole you give the id 0, which is a special",
+        ),
+        (with_holes, "you give the id 0, which is a special token"),
+        (lambda tokenizer: [], "where no merge makes b'xy' you leave out the id 256, b'xy', which its text"),
+        (lambda tokenizer: [999], "you give the id 999, and there is no such id"),
+        (lambda tokenizer: list(map(tokenizer.token, unreachable(tokenizer))), "it should be a list of ids"),
+        (lambda tokenizer: unreachable(tokenizer)[::-1], "it should be ascending"),
+    ],
+)
+def test_exercise_2(said, answer, verdict):
+    assert verdict in said(check.exercise_2, answer)
+
+
+def test_a_hole(said):
+    def answer(tokenizer):
+        holes = [i for i, token in enumerate(tokenizer.vocabulary) if token is None]
+        return sorted({*unreachable(tokenizer), *holes} - set(tokenizer.special_tokens.values()))
+
+    assert "you give the id 258, which is a hole" in said(check.exercise_2, answer)
+
+
+# Exercise 3
+
+
+def reader(read_special=True, old_merges=True, splits="all", whole_pieces=True, from_front=True):
+    """A reader of tokenizer.json, as it should be or with a fault."""
+
+    def read_json(file):
+        model = file["model"]
+        special = {added["content"]: added["id"] for added in file["added_tokens"]} if read_special else {}
+        ids = {letters: i for letters, i in model["vocab"].items() if letters not in special}
+        tokens = [None] * (max(ids.values()) + 1) if from_front else [None] * len(ids)
+        for letters, i in ids.items():
+            tokens[i] = byte_letters.to_bytes(letters)
+        pairs = [m.split(" ") if old_merges and isinstance(m, str) else m for m in model["merges"]]
+        steps = [step for step in file["pre_tokenizer"]["pretokenizers"] if step["type"] == "Split"]
+        split = [step["pattern"]["Regex"] for step in steps]
+        return BPETokenizer(
+            tokens,
+            [(ids[left], ids[right]) for left, right in pairs],
+            split if splits == "all" else split[:1],
+            special,
+            whole_pieces and model["ignore_merges"],
+        )
+
+    return read_json
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (reader(), "exercise 3: correct"),
+        (reader(read_special=False), "special_tokens of your tokenizer is wrong: {}, and it should be {'"),
+        (reader(splits="first"), "split of your tokenizer is wrong: there are 1, and there should be 2"),
+        (reader(old_merges=False), "raised ValueError: too many values to unpack"),
+        (reader(from_front=False), "raised IndexError"),
+        (reader(whole_pieces=False), "with ignore_merges, whole_pieces of your tokenizer is wrong: False"),
+        (lambda file: file["model"], "it should be a BPETokenizer"),
+        (
+            lambda file: BPETokenizer([bytes([value]) for value in range(256)]),
+            "vocabulary of your tokenizer is wrong: there are 256, and there should be 269",
+        ),
+    ],
+)
+def test_exercise_3(said, answer, verdict):
+    assert verdict in said(check.exercise_3, answer)
