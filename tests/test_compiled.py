@@ -1,5 +1,7 @@
 """What is the compiled engine's own; that it equals the others is tested with them."""
 
+from pathlib import Path
+
 import pytest
 
 numpy = pytest.importorskip("numpy")
@@ -7,6 +9,7 @@ pytest.importorskip("numba")
 
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from independent import NAMES, ours  # noqa: E402
 
 from bpe import compiled, naive  # noqa: E402
 
@@ -56,3 +59,20 @@ def test_many_symbols_of_a_large_alphabet():
     assert list(compiled.learn_merges([text], [1], 30, 40_000)) == list(
         naive.learn_merges([text], [1], 30, 40_000)
     )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_vocabularies(name):
+    """Permuted bytes, holes, special tokens at the front, pieces that are taken whole."""
+    tokenizer = ours(name)
+    readme = Path(__file__).resolve().parent.parent / "README.md"
+    text = (
+        readme.read_text(encoding="utf-8")
+        + "def f(x):\n\n        return 1234567 \t床前明月光，疑是地上霜。 '\u0301’LL 👩\u200d🏽" * 20
+    )
+    expected = tokenizer.encode(text, engine="incremental")
+    assert tokenizer.encode(text, engine="compiled") == expected
+    special = next(iter(tokenizer.special_tokens))
+    options = {"allowed_special": "all"}
+    with_special = tokenizer.encode(f"{special}a{special}", engine="incremental", **options)
+    assert tokenizer.encode(f"{special}a{special}", engine="compiled", **options) == with_special
