@@ -27,7 +27,7 @@ from bpe.generation import generate
 from bpe.minigpt import MiniGPT, MiniGPTConfig
 from bpe.training import Trainer, TrainingSettings, chosen_device, mixed_precision
 
-ROUNDS, STEPS = 15, 4
+ROUNDS, STEPS = 11, 4
 NEW_TOKENS = 127  # after a prompt of one
 VOCABULARIES = {"characters of WikiText-2": 283, "byte BPE of 4,096": 4096}
 
@@ -138,7 +138,7 @@ def generation(vocab_size: int, device: torch.device) -> dict[str, float]:
     torch.manual_seed(0)
     model = MiniGPT(MiniGPTConfig(vocab_size)).to(device)
     with_cache, without, samples = [], [], []
-    for _ in range(1 + ROUNDS // 3):
+    for _ in range(1 + ROUNDS):
         for times, use_cache in ((with_cache, True), (without, False)):
             times.append(
                 seconds(

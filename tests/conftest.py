@@ -17,6 +17,10 @@ os.environ["BPE_PROGRESS"] = (
     "0"  # the kernels inherit it: a progress bar in an output is never the same twice
 )
 
+# Two test processes with two threads each on two cores wait for one another most of the time. Set before
+# torch is imported; kernels and subprocesses inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # No deadline: a first call may import much, and the machine may do other work too.
 settings.register_profile("default", deadline=None)
 settings.register_profile("full", deadline=None, max_examples=2_000)

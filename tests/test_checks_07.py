@@ -52,6 +52,8 @@ def test_bits_per_byte(capsys):
         (lambda costs, text: sum(costs) / math.log(2) / len(text), "in bytes of UTF-8, not in characters"),
         (lambda costs, text: sum(costs) / math.log(2) / len(costs), "the tokenizer decides how many"),
         (lambda costs, text: sum(costs) / math.log(2), "divide by its length"),
+        (lambda costs, text: sum(map(math.log2, costs)) / len(text.encode()), "take no further log"),
+        (lambda costs, text: -sum(map(math.log2, costs)) / len(text.encode()), "take no further log"),
         (lambda costs, text: bits_per_byte(costs, text) + 1, "gave 4.0000; expected was 3.0000."),
         (lambda costs, text: [bits_per_byte(costs, text)], "expected was a number"),
         (lambda costs, text: "three", "expected was a number"),
@@ -98,6 +100,19 @@ def only_the_middle(model, ids):
     return not torch.equal(model(torch.tensor([ids]))[:, :position], model(changed)[:, :position])
 
 
+def puts_the_first_id_everywhere(model, ids):
+    """Changes nothing where all ids are equal."""
+    import torch
+
+    before = model(torch.tensor([ids]))
+    for position in range(1, len(ids)):
+        changed = torch.tensor([ids])
+        changed[0, position] = ids[0]
+        if not torch.equal(before[:, :position], model(changed)[:, :position]):
+            return True
+    return False
+
+
 def with_its_own_row(model, ids):
     import torch
 
@@ -116,7 +131,12 @@ def test_sees_future(capsys):
     [
         (only_the_row_before, "from the last id to the first row: sees_future(model, [3, 1, 4, 1, 5]) gave"),
         (only_the_middle, "leaks at one place"),
+        (
+            puts_the_first_id_everywhere,
+            "sees_future(model, [2, 2, 2]) gave False; expected was True. Was every",
+        ),
         (with_its_own_row, "A model that adds up the ids so far: sees_future(model, [3, 1, 4, 1, 5]) gave"),
+        (with_its_own_row, "expected was False. Rows from the changed id on may change."),
         (lambda model, ids: False, "A model that adds up all ids"),
         (lambda model, ids: 0, "gave 0; expected was True or False"),
         (lambda model, ids: len(ids) < 2 or sees_future(model, ids), "nothing comes after a single id"),
@@ -149,6 +169,20 @@ def one_too_many(probabilities, top_p):
     return nucleus(probabilities, min(1.0, top_p + 0.01))
 
 
+def one_too_few(probabilities, top_p):
+    total, kept = 0.0, [0.0] * len(probabilities)
+    for i in sorted(range(len(probabilities)), key=lambda i: -probabilities[i]):
+        total += probabilities[i]
+        if total > top_p and sum(kept):
+            break
+        kept[i] = probabilities[i]
+    return [p / sum(kept) for p in kept]
+
+
+def the_last_of_equals(probabilities, top_p):
+    return nucleus(probabilities[::-1], top_p)[::-1]
+
+
 def in_order_of_size(probabilities, top_p):
     return sorted(nucleus(probabilities, top_p), reverse=True)
 
@@ -179,7 +213,10 @@ def test_nucleus(capsys):
     ("answer", "hint"),
     [
         (not_divided, "What is kept is divided by its sum"),
-        (one_too_many, "expected was [0.6667, 0.3333, 0.0, 0.0]"),
+        (one_too_many, "expected was [0.6667, 0.3333, 0.0, 0.0]. 1 too many kept."),
+        (one_too_few, "nucleus([0.5, 0.25, 0.125, 0.125], 0.7) gave [1.0, 0.0, 0.0, 0.0]; "),
+        (one_too_few, "1 too few kept."),
+        (the_last_of_equals, "Of equals, the smaller id comes first."),
         (in_order_of_size, "nucleus([0.125, 0.5, 0.25, 0.125], 0.8) gave"),
         (only_the_kept, "The list keeps its length"),
         (sorts_what_it_was_given, "changed the list"),

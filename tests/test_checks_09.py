@@ -29,10 +29,17 @@ def raises(argument):
 def test_stub_and_exception(said, number):
     exercise = getattr(check, f"exercise_{number}")
     assert said(exercise, stub) == f"exercise {number}: not started"
-    assert ") raised RuntimeError: no idea" in said(exercise, raises)
+    assert " raised RuntimeError: no idea" in said(exercise, raises)
 
 
 # Exercise 1
+
+
+def only_says_wrong(letters):
+    try:
+        return byte_letters.to_bytes(letters)
+    except ValueError:
+        raise ValueError("wrong") from None
 
 
 @pytest.mark.parametrize(
@@ -51,6 +58,15 @@ def test_stub_and_exception(said, number):
             "byte 0x7f is not what it should be",
         ),
         (lambda letters: byte_letters.to_bytes(letters)[:255], "byte 0xff is not what it should be"),
+        (
+            lambda letters: bytes(byte_letters.BYTES[letter] for letter in letters),
+            "For 'a b' you raise KeyError; it should be a ValueError, as ' ' is no letter.",
+        ),
+        (
+            lambda letters: bytes(byte_letters.BYTES.get(letter, 63) for letter in letters),
+            "For 'a b' you give b'a?b'; it should raise a ValueError.",
+        ),
+        (only_says_wrong, "For 'a b' the message of your ValueError, 'wrong', does not name ' '."),
     ],
 )
 def test_exercise_1(said, answer, verdict):
@@ -127,7 +143,9 @@ def test_a_hole(said):
 # Exercise 3
 
 
-def reader(read_special=True, old_merges=True, splits="all", whole_pieces=True, from_front=True):
+def reader(
+    read_special=True, old_merges=True, splits="all", whole_pieces=True, from_front=True, optional=True
+):
     """A reader of tokenizer.json, as it should be or with a fault."""
 
     def read_json(file):
@@ -145,7 +163,7 @@ def reader(read_special=True, old_merges=True, splits="all", whole_pieces=True, 
             [(ids[left], ids[right]) for left, right in pairs],
             split if splits == "all" else split[:1],
             special,
-            whole_pieces and model["ignore_merges"],
+            whole_pieces and (model.get("ignore_merges", False) if optional else model["ignore_merges"]),
         )
 
     return read_json
@@ -157,8 +175,16 @@ def reader(read_special=True, old_merges=True, splits="all", whole_pieces=True, 
         (reader(), "exercise 3: correct"),
         (reader(read_special=False), "special_tokens of your tokenizer is wrong: {}, and it should be {'"),
         (reader(splits="first"), "split of your tokenizer is wrong: there are 1, and there should be 2"),
-        (reader(old_merges=False), "raised ValueError: too many values to unpack"),
-        (reader(from_front=False), "raised IndexError"),
+        (reader(old_merges=False), "For a file with merges as strings your code raised ValueError: too many"),
+        (reader(from_front=False), "For a file with a special token at 0 your code raised IndexError"),
+        (
+            reader(optional=False),
+            "For a file without ignore_merges your code raised KeyError: 'ignore_merges'",
+        ),
+        (
+            lambda file: None if file else file,
+            "For a file without a split you give None. Is a `return` missing?",
+        ),
         (reader(whole_pieces=False), "with ignore_merges, whole_pieces of your tokenizer is wrong: False"),
         (lambda file: file["model"], "it should be a BPETokenizer"),
         (

@@ -14,6 +14,8 @@ Nucleus = Callable[[list[float], float], list[float]]
 Window = tuple[int, int, int]
 Windows = Callable[[int, int, int], list[Window]]
 
+NO_LOGARITHM = "The costs are logarithms already: change their unit, and take no further log."
+
 
 @exercise
 def exercise_1(bits_per_byte: BitsPerByte) -> str | None:
@@ -39,6 +41,8 @@ def exercise_1(bits_per_byte: BitsPerByte) -> str | None:
             (sum(costs) / ln2 / len(text), "The length is counted in bytes of UTF-8, not in characters."),
             (sum(costs) / ln2 / len(costs), "That is for each token, and the tokenizer decides how many."),
             (sum(costs) / ln2, "That is the whole text; divide by its length."),
+            (sum(map(math.log2, costs)) / len(text.encode("utf-8")), NO_LOGARITHM),
+            (-sum(map(math.log2, costs)) / len(text.encode("utf-8")), NO_LOGARITHM),
         ):
             if _close(found, other):
                 return f"{told} {hint}"
@@ -61,7 +65,9 @@ def exercise_2(sees_future: SeesFuture) -> str | None:
             if not isinstance(found, bool):
                 return f"sees_future(model, {ids}) gave {found!r}; expected was True or False."
             if found is not leaks:
-                return f"{name}: sees_future(model, {ids}) gave {found}; expected was {leaks}."
+                told = f"{name}: sees_future(model, {ids}) gave {found}; expected was {leaks}."
+                hint = "Was every position tried, and is the id that you put there another one?"
+                return f"{told} {hint if leaks else 'Rows from the changed id on may change.'}"
     if sees_future(_bag, [5]) is not False:
         return "sees_future(model, [5]) gave True; nothing comes after a single id."
     return None
@@ -131,7 +137,12 @@ def exercise_3(nucleus: Nucleus) -> str | None:
         ours, theirs = ([i for i, p in enumerate(row) if p] for row in (expected, found))
         if ours == theirs:
             return f"{told} What is kept is divided by its sum."
-        return told
+        if len(theirs) != len(ours):
+            number = abs(len(theirs) - len(ours))
+            return f"{told} {number} too {'few' if len(theirs) < len(ours) else 'many'} kept."
+        if sorted(probabilities[i] for i in theirs) == sorted(probabilities[i] for i in ours):
+            return f"{told} Of equals, the smaller id comes first."
+        return f"{told} The likeliest are kept."
     return None
 
 

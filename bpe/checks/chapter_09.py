@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bpe import BPETokenizer, formats
-from bpe.checks import exercise
+from bpe.checks import NotStartedError, ReturnedNoneError, exercise
 from bpe.formats import byte_letters
 
 TEXT = "the cat and the hat and the bat, 月光 and 月色, on the mat\n  the rat ran\n"
@@ -30,6 +30,17 @@ def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
             wrong = next((k for k, value in enumerate(found) if value != k), len(found))
             return f"For {shown} byte 0x{wrong:02x} is not what it should be."
         return f"For {shown} you give {found!r}; it should be {token!r}."
+    for letters, alien in (("a b", " "), ("Ġ月", "月"), ("Ġnew\n", "\n")):
+        try:
+            found = from_letters(letters)
+        except ValueError as error:
+            if alien in str(error) or repr(alien) in str(error):
+                continue
+            return f"For {letters!r} the message of your ValueError, {str(error)!r}, does not name {alien!r}."
+        except LookupError as error:
+            kind = type(error).__name__
+            return f"For {letters!r} you raise {kind}; it should be a ValueError, as {alien!r} is no letter."
+        return f"For {letters!r} you give {_short(found)}; it should raise a ValueError."
     return None
 
 
@@ -113,6 +124,9 @@ def _files() -> Iterator[tuple[str, dict[str, Any]]]:
     older = _written(named)
     older["model"]["merges"] = [" ".join(merge) for merge in older["model"]["merges"]]
     yield "with merges as strings", older
+    without = _written(plain)
+    del without["model"]["ignore_merges"]
+    yield "without ignore_merges", without
     front = [None, *BYTES, b"th", b"the"]
     yield (
         "with a special token at 0",
@@ -141,7 +155,14 @@ def _read(file: dict[str, Any]) -> BPETokenizer:
 def exercise_3(read_json: Callable[[dict[str, Any]], BPETokenizer]) -> str | None:
     for kind, file in _files():
         expected = _read(file)
-        found = read_json(json.loads(json.dumps(file)))
+        try:
+            found = read_json(json.loads(json.dumps(file)))
+        except NotStartedError:
+            raise
+        except ReturnedNoneError:
+            return f"For a file {kind} you give None. Is a `return` missing?"
+        except Exception as error:  # told here, since the whole file would stand in the usual message
+            return f"For a file {kind} your code raised {type(error).__name__}: {error}."
         if not isinstance(found, BPETokenizer):
             return f"For a file {kind} you give {_short(found)}; it should be a BPETokenizer."
         if found.fingerprint == expected.fingerprint:
