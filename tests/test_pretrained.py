@@ -135,6 +135,11 @@ def test_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (b"no gzip at all", "is damaged"),
         (gzip.compress(bytes(100_000_000)), "is another file"),
     ],
+    ids=[
+        "another content",
+        "no gzip",
+        "far too large",
+    ],  # gzip notes the time, and processes must agree on names
 )
 def test_an_installed_package_with_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
