@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import nbformat
@@ -61,3 +61,14 @@ def missing_vocabularies(names: Iterable[str]) -> list[str]:
 
 def missing_modules(names: Iterable[str]) -> list[str]:
     return [f"the package {name}" for name in names if importlib.util.find_spec(name) is None]
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs the check of an exercise on answers, and gives what it printed."""
+
+    def run(exercise: Callable[..., object], *answers: object) -> str:
+        exercise(*answers)
+        return capsys.readouterr().out.strip()
+
+    return run

@@ -6,17 +6,6 @@ from bpe import count_pairs, merge_pair
 from bpe.checks import chapter_03 as check
 
 
-@pytest.fixture
-def said(capsys):
-    """Runs a check and gives what it printed."""
-
-    def run(exercise, answer):
-        exercise(answer)
-        return capsys.readouterr().out.strip()
-
-    return run
-
-
 def stub(*arguments): ...
 
 

@@ -8,17 +8,6 @@ from bpe import presplit
 from bpe.checks import chapter_04 as check
 
 
-@pytest.fixture
-def said(capsys):
-    """Runs a check and gives what it printed."""
-
-    def run(exercise, answer):
-        exercise(answer)
-        return capsys.readouterr().out.strip()
-
-    return run
-
-
 def stub(*arguments): ...
 
 

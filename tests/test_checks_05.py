@@ -23,11 +23,6 @@ def train(num_poems=2000, joined=True, num_merges=1_500, **options):
     return BPETokenizer.train("\n".join(chosen) if joined else chosen, 256 + num_merges, **options)
 
 
-def said(capsys, exercise, *answers):
-    exercise(*answers)
-    return capsys.readouterr().out.strip()
-
-
 def with_mark(tokenizer):
     marks = "，".encode(), "。".encode()
     tokens = map(tokenizer.token, range(tokenizer.vocab_size))
@@ -45,14 +40,14 @@ def legible(tokenizer, text):
     return "".join(character if character in known else "□" for character in text)
 
 
-def test_stubs_are_not_started(capsys):
+def test_stubs_are_not_started(said):
     def unwritten(*arguments): ...
 
-    assert said(capsys, check.exercise_1, ...) == "exercise 1: not started"
-    assert said(capsys, check.exercise_2, ..., unwritten) == "exercise 2: not started"
-    assert said(capsys, check.exercise_2, ..., with_mark) == "exercise 2: not started"
-    assert said(capsys, check.exercise_3, unwritten, unwritten) == "exercise 3: not started"
-    assert said(capsys, check.exercise_3, from_characters, unwritten) == "exercise 3: not started"
+    assert said(check.exercise_1, ...) == "exercise 1: not started"
+    assert said(check.exercise_2, ..., unwritten) == "exercise 2: not started"
+    assert said(check.exercise_2, ..., with_mark) == "exercise 2: not started"
+    assert said(check.exercise_3, unwritten, unwritten) == "exercise 3: not started"
+    assert said(check.exercise_3, from_characters, unwritten) == "exercise 3: not started"
 
 
 # Exercise 1
@@ -71,40 +66,40 @@ SPLIT = BPETokenizer([*(bytes([i]) for i in range(256)), *CHARACTERS], split="ve
         (SPLIT, "cuts the text first"),
     ],
 )
-def test_larger_of_another_kind(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_1, answer)
+def test_larger_of_another_kind(said, answer, hint):
+    assert hint in said(check.exercise_1, answer)
 
 
 @needs_poems
-def test_larger_from_other_poems(capsys):
-    assert "as after 2,000 poems" in said(capsys, check.exercise_1, train())
-    assert "Join them with line feeds" in said(capsys, check.exercise_1, train(300, joined=False))
-    assert "it should be 25,057" in said(capsys, check.exercise_1, train(300))
+def test_larger_from_other_poems(said):
+    assert "as after 2,000 poems" in said(check.exercise_1, train())
+    assert "Join them with line feeds" in said(check.exercise_1, train(300, joined=False))
+    assert "it should be 25,057" in said(check.exercise_1, train(300))
 
 
 @needs_poems
 @pytest.mark.full
-def test_larger_from_5000_poems(capsys):
-    assert said(capsys, check.exercise_1, train(5000)) == "exercise 1: correct"
+def test_larger_from_5000_poems(said):
+    assert said(check.exercise_1, train(5000)) == "exercise 1: correct"
 
 
 # Exercise 2
 
 
 @needs_poems
-def test_cut_at_punctuation(capsys):
+def test_cut_at_punctuation(said):
     cut = train(pattern="verse")
-    assert said(capsys, check.exercise_2, cut, with_mark) == "exercise 2: correct"
+    assert said(check.exercise_2, cut, with_mark) == "exercise 2: correct"
 
 
 @needs_poems
-def test_cut_elsewhere(capsys):
-    assert "of 1,500. 256 bytes" in said(capsys, check.exercise_2, train(300, num_merges=1_244), with_mark)
-    assert "`cut` has no split" in said(capsys, check.exercise_2, train(), with_mark)
+def test_cut_elsewhere(said):
+    assert "of 1,500. 256 bytes" in said(check.exercise_2, train(300, num_merges=1_244), with_mark)
+    assert "`cut` has no split" in said(check.exercise_2, train(), with_mark)
     by_lines = train(300, pattern=r"[^\n]+")
-    assert "still has tokens that join a mark" in said(capsys, check.exercise_2, by_lines, with_mark)
+    assert "still has tokens that join a mark" in said(check.exercise_2, by_lines, with_mark)
     line_ends_join = train(300, pattern=r"[，。]")
-    assert "cut elsewhere" in said(capsys, check.exercise_2, line_ends_join, with_mark)
+    assert "cut elsewhere" in said(check.exercise_2, line_ends_join, with_mark)
 
 
 def mark_at_the_front(tokenizer):
@@ -132,17 +127,17 @@ def mark_or_more(tokenizer):
         (lambda tokenizer: tokenizer.no_such_thing, ">) raised AttributeError: "),
     ],
 )
-def test_with_mark_wrong(capsys, answer, hint):
+def test_with_mark_wrong(said, answer, hint):
     tokens = [*(bytes([i]) for i in range(256)), *CHARACTERS[1:], "不知".encode()]
     cut = BPETokenizer(tokens, split="verse")
-    assert hint in said(capsys, check.exercise_2, cut, answer)
+    assert hint in said(check.exercise_2, cut, answer)
 
 
 # Exercise 3
 
 
-def test_from_characters(capsys):
-    assert said(capsys, check.exercise_3, from_characters, legible) == "exercise 3: correct"
+def test_from_characters(said):
+    assert said(check.exercise_3, from_characters, legible) == "exercise 3: correct"
 
 
 def without_the_lost(text, num_merges):
@@ -176,8 +171,8 @@ def too_few(text, num_merges):
         (lambda text, num_merges: sorted({*text, "□"}), "gave a list, not a BPETokenizer"),
     ],
 )
-def test_from_characters_wrong(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_3, answer, legible)
+def test_from_characters_wrong(said, answer, hint):
+    assert hint in said(check.exercise_3, answer, legible)
 
 
 @pytest.mark.parametrize(
@@ -191,5 +186,5 @@ def test_from_characters_wrong(capsys, answer, hint):
         (lambda tokenizer, text: tokenizer.encode(legible(tokenizer, text)), "gave [4, "),
     ],
 )
-def test_legible_wrong(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_3, from_characters, answer)
+def test_legible_wrong(said, answer, hint):
+    assert hint in said(check.exercise_3, from_characters, answer)

@@ -10,11 +10,6 @@ from bpe import BPETokenizer
 from bpe.checks import chapter_06 as check
 
 
-def said(capsys, exercise, *answers):
-    exercise(*answers)
-    return capsys.readouterr().out.strip()
-
-
 def unwritten(*arguments): ...
 
 
@@ -23,11 +18,11 @@ def broken(*arguments):
 
 
 @pytest.mark.parametrize("exercise", [check.exercise_1, check.exercise_2, check.exercise_3])
-def test_stubs_and_errors(capsys, exercise):
+def test_stubs_and_errors(said, exercise):
     name = exercise.__name__.replace("_", " ")
-    assert said(capsys, exercise, ...) == f"{name}: not started"
-    assert said(capsys, exercise, unwritten) == f"{name}: not started"
-    told = said(capsys, exercise, broken)
+    assert said(exercise, ...) == f"{name}: not started"
+    assert said(exercise, unwritten) == f"{name}: not started"
+    told = said(exercise, broken)
     assert told.startswith(f"{name}: not yet. broken(")
     assert told.endswith("raised KeyError: 'lobster'")
 
@@ -53,8 +48,8 @@ def of_ids(tokenizer, text, num_tokens):
     return [ids[i : i + num_tokens] for i in range(0, len(ids), num_tokens)]
 
 
-def test_windows(capsys):
-    assert said(capsys, check.exercise_1, windows) == "exercise 1: correct"
+def test_windows(said):
+    assert said(check.exercise_1, windows) == "exercise 1: correct"
 
 
 @pytest.mark.parametrize(
@@ -69,8 +64,8 @@ def test_windows(capsys):
         ),
     ],
 )
-def test_wrong_windows(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_1, answer)
+def test_wrong_windows(said, answer, hint):
+    assert hint in said(check.exercise_1, answer)
 
 
 # Exercise 2
@@ -115,8 +110,8 @@ def with_a_split(splits, vocab_size, limit):
     return BPETokenizer(right.vocabulary, right.merges, split="words")
 
 
-def test_make_tokenizer(capsys):
-    assert said(capsys, check.exercise_2, make_tokenizer) == "exercise 2: correct"
+def test_make_tokenizer(said):
+    assert said(check.exercise_2, make_tokenizer) == "exercise 2: correct"
 
 
 @pytest.mark.parametrize(
@@ -132,8 +127,8 @@ def test_make_tokenizer(capsys):
         (lambda *arguments: make_tokenizer(*arguments).vocabulary, "make_tokenizer gave a list"),
     ],
 )
-def test_wrong_tokenizer(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_2, answer)
+def test_wrong_tokenizer(said, answer, hint):
+    assert hint in said(check.exercise_2, answer)
 
 
 # Exercise 3
@@ -170,8 +165,8 @@ def first_characters(tokenizer, text):
     return [i for i in range(1, len(text)) if (text[i - 1], text[i]) not in known]
 
 
-def test_safe_cuts(capsys):
-    assert said(capsys, check.exercise_3, safe_cuts) == "exercise 3: correct"
+def test_safe_cuts(said):
+    assert said(check.exercise_3, safe_cuts) == "exercise 3: correct"
 
 
 @pytest.mark.parametrize(
@@ -186,8 +181,8 @@ def test_safe_cuts(capsys):
         (lambda tokenizer, text: [*safe_cuts(tokenizer, text), 1][: len(text)], "tokens that meet so"),
     ],
 )
-def test_wrong_cuts(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_3, answer)
+def test_wrong_cuts(said, answer, hint):
+    assert hint in said(check.exercise_3, answer)
 
 
 def test_pieces_at_safe_cuts_give_the_ids_of_the_whole():

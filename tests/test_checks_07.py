@@ -11,11 +11,6 @@ from bpe.checks import chapter_07 as check
 EXERCISES = [check.exercise_1, check.exercise_2, check.exercise_3, check.exercise_4]
 
 
-def said(capsys, exercise, *answers):
-    exercise(*answers)
-    return capsys.readouterr().out.strip()
-
-
 def unwritten(*arguments): ...
 
 
@@ -24,11 +19,11 @@ def broken(*arguments):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_stubs_and_errors(capsys, exercise):
+def test_stubs_and_errors(said, exercise):
     name = exercise.__name__.replace("_", " ")
-    assert said(capsys, exercise, ...) == f"{name}: not started"
-    assert said(capsys, exercise, unwritten) == f"{name}: not started"
-    told = said(capsys, exercise, broken)
+    assert said(exercise, ...) == f"{name}: not started"
+    assert said(exercise, unwritten) == f"{name}: not started"
+    told = said(exercise, broken)
     assert told.startswith(f"{name}: not yet. broken(")
     assert told.endswith("raised KeyError: 'moon'")
 
@@ -40,8 +35,8 @@ def bits_per_byte(costs, text):
     return sum(costs) / (math.log(2) * len(text.encode("utf-8")))
 
 
-def test_bits_per_byte(capsys):
-    assert said(capsys, check.exercise_1, bits_per_byte) == "exercise 1: correct"
+def test_bits_per_byte(said):
+    assert said(check.exercise_1, bits_per_byte) == "exercise 1: correct"
 
 
 @pytest.mark.parametrize(
@@ -59,8 +54,8 @@ def test_bits_per_byte(capsys):
         (lambda costs, text: "three", "expected was a number"),
     ],
 )
-def test_wrong_bits_per_byte(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_1, answer)
+def test_wrong_bits_per_byte(said, answer, hint):
+    assert hint in said(check.exercise_1, answer)
 
 
 # Exercise 2
@@ -121,9 +116,9 @@ def with_its_own_row(model, ids):
     return not torch.equal(model(torch.tensor([ids])), model(changed))
 
 
-def test_sees_future(capsys):
+def test_sees_future(said):
     pytest.importorskip("torch")
-    assert said(capsys, check.exercise_2, sees_future) == "exercise 2: correct"
+    assert said(check.exercise_2, sees_future) == "exercise 2: correct"
 
 
 @pytest.mark.parametrize(
@@ -142,9 +137,9 @@ def test_sees_future(capsys):
         (lambda model, ids: len(ids) < 2 or sees_future(model, ids), "nothing comes after a single id"),
     ],
 )
-def test_wrong_sees_future(capsys, answer, hint):
+def test_wrong_sees_future(said, answer, hint):
     pytest.importorskip("torch")
-    assert hint in said(capsys, check.exercise_2, answer)
+    assert hint in said(check.exercise_2, answer)
 
 
 # Exercise 3
@@ -205,8 +200,8 @@ def the_first_ids(probabilities, top_p):
     return [p / total for p in kept]
 
 
-def test_nucleus(capsys):
-    assert said(capsys, check.exercise_3, nucleus) == "exercise 3: correct"
+def test_nucleus(said):
+    assert said(check.exercise_3, nucleus) == "exercise 3: correct"
 
 
 @pytest.mark.parametrize(
@@ -224,8 +219,8 @@ def test_nucleus(capsys):
         (lambda *arguments: tuple(nucleus(*arguments)), "expected was a list of numbers"),
     ],
 )
-def test_wrong_nucleus(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_3, answer)
+def test_wrong_nucleus(said, answer, hint):
+    assert hint in said(check.exercise_3, answer)
 
 
 # Exercise 4
@@ -264,8 +259,8 @@ def all_from_the_beginning(num_tokens, block_size, stride):
     return [(0, first, end) for _, first, end in windows(num_tokens, block_size, stride)]
 
 
-def test_windows(capsys):
-    assert said(capsys, check.exercise_4, windows) == "exercise 4: correct"
+def test_windows(said):
+    assert said(check.exercise_4, windows) == "exercise 4: correct"
 
 
 @pytest.mark.parametrize(
@@ -281,8 +276,8 @@ def test_windows(capsys):
         (lambda *sizes: [end for *_, end in windows(*sizes)], "expected was a list of (start, first, end)"),
     ],
 )
-def test_wrong_windows(capsys, answer, hint):
-    assert hint in said(capsys, check.exercise_4, answer)
+def test_wrong_windows(said, answer, hint):
+    assert hint in said(check.exercise_4, answer)
 
 
 def test_they_are_the_windows_of_score():

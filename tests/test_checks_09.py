@@ -7,17 +7,6 @@ from bpe.checks import chapter_09 as check
 from bpe.formats import byte_letters
 
 
-@pytest.fixture
-def said(capsys):
-    """Runs a check and gives what it printed."""
-
-    def run(exercise, answer):
-        exercise(answer)
-        return capsys.readouterr().out.strip()
-
-    return run
-
-
 def stub(argument): ...
 
 
