@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     Int32s = NDArray[numpy.int32]
     Int64s = NDArray[numpy.int64]
+    Bytes = NDArray[numpy.uint8]
     Codes = NDArray[Any]  # uint8, the bytes of a text; or uint32, its code points
 
 # Of compiled functions: what Python and numpy call integers is one there.
@@ -541,6 +542,7 @@ class _Tables(NamedTuple):
 
     base: Int32s
     pairs: Int64s
+    filled: Bytes
     joints: Int64s
     whole: Int64s
     token_codes: Codes
@@ -551,7 +553,7 @@ def apply_merges(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, 
     """The same ids as `bpe.naive.apply_merges`, of a single piece. `Encoder` takes whole texts."""
     merged = numpy.array(ids, dtype=numpy.int32)
     scratch = numpy.empty(SHORT, dtype=numpy.int64)
-    left: list[int] = merged[: _merged(merged, 0, len(merged), _pair_table(ranks), scratch)].tolist()
+    left: list[int] = merged[: _merged(merged, 0, len(merged), *_pair_table(ranks), scratch)].tolist()
     return left
 
 
@@ -585,7 +587,7 @@ class Encoder:
         whole = numpy.zeros((_places(len(tokens)) if whole_pieces else 0, 2), dtype=numpy.int64)
         if whole_pieces:
             _fill_whole(whole, token_codes, token_ends)
-        self.tables = _Tables(base, _pair_table(ranks), joint_table, whole, token_codes, token_ends)
+        self.tables = _Tables(base, *_pair_table(ranks), joint_table, whole, token_codes, token_ends)
 
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
@@ -782,19 +784,24 @@ def _places(number: int) -> int:
     return 1 << (2 * number + 1).bit_length()
 
 
-def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> Int64s:
+def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> tuple[Int64s, Bytes]:
     table = numpy.full((_places(len(ranks)), 2), NOTHING, dtype=numpy.int64)
+    filled = numpy.zeros(len(table) // 2 + 8, dtype=numpy.uint8)
+    filled = numpy.zeros(max(len(table) // 2, 8), dtype=numpy.uint8)
     entries = [(left << 32 | right, rank << 32 | new) for (left, right), (rank, new) in ranks.items()]
-    _fill_pairs(table, numpy.array(entries, dtype=numpy.int64).reshape(-1, 2))
-    return table
+    _fill_pairs(table, filled, numpy.array(entries, dtype=numpy.int64).reshape(-1, 2))
+    return table, filled
 
 
 @_compiled
-def _fill_pairs(table: Int64s, entries: Int64s) -> None:
+def _fill_pairs(table: Int64s, filled: Bytes, entries: Int64s) -> None:
     """Put entries (key, value) into a hash table."""
     mask = len(table) - 1
     for k in range(len(entries)):
-        place = _hashed(entries[k, 0]) & mask
+        hashed = _hashed(entries[k, 0])
+        bit = hashed >> 40
+        filled[(bit >> 3) & (len(filled) - 1)] |= numpy.uint8(1 << (bit & 7))
+        place = hashed & mask
         while table[place, 0] != NOTHING:
             place = (place + 1) & mask
         table[place] = entries[k]
@@ -943,15 +950,19 @@ def _encode_piece(
         if code >= len(base) or base[code] == NOTHING:
             return NOTHING
         ids[first + k] = base[code]
-    return _merged(ids, first, length, tables.pairs, scratch)
+    return _merged(ids, first, length, tables.pairs, tables.filled, scratch)
 
 
 @_compiled
-def _rank(pairs: Int64s, left: Integer, right: Integer) -> Integer:
+def _rank(pairs: Int64s, filled: Bytes, left: Integer, right: Integer) -> Integer:
     """(rank << 32 | id of the joined token) of a pair, or NEVER."""
     key = (numpy.int64(left) << 32) | right
+    hashed = _hashed(key)
+    bit = hashed >> 40
+    if not filled[(bit >> 3) & (len(filled) - 1)] >> (bit & 7) & 1:
+        return NEVER
     mask = len(pairs) - 1
-    place = _hashed(key) & mask
+    place = hashed & mask
     while pairs[place, 0] != key:
         if pairs[place, 0] == NOTHING:
             return NEVER
@@ -960,15 +971,15 @@ def _rank(pairs: Int64s, left: Integer, right: Integer) -> Integer:
 
 
 @_compiled
-def _merged(ids: Int32s, first: Integer, number: Integer, pairs: Int64s, ranks: Int64s) -> Integer:
+def _merged(ids: Int32s, first: Integer, number: Integer, pairs: Int64s, filled: Bytes, ranks: Int64s) -> Integer:
     """Merge ids[first : first + number] in place, the lowest rank first; return how many are left.
 
     ranks: int64 (SHORT,), of any content. Costs a look at all pairs for each merge.
     """
     if number > SHORT:
-        return _merged_by_heap(ids[first : first + number], pairs)
+        return _merged_by_heap(ids[first : first + number], pairs, filled)
     for k in range(number - 1):
-        ranks[k] = _rank(pairs, ids[first + k], ids[first + k + 1])
+        ranks[k] = _rank(pairs, filled, ids[first + k], ids[first + k + 1])
     while number > 1:
         lowest = numpy.int64(NEVER)
         for k in range(number - 1):
@@ -984,14 +995,14 @@ def _merged(ids: Int32s, first: Integer, number: Integer, pairs: Int64s, ranks: 
             ids[first + k] = ids[first + k + 1]
             ranks[k - 1] = ranks[k]
         if best > 0:
-            ranks[best - 1] = _rank(pairs, ids[first + best - 1], ids[first + best])
+            ranks[best - 1] = _rank(pairs, filled, ids[first + best - 1], ids[first + best])
         if best + 1 < number:
-            ranks[best] = _rank(pairs, ids[first + best], ids[first + best + 1])
+            ranks[best] = _rank(pairs, filled, ids[first + best], ids[first + best + 1])
     return number
 
 
 @_compiled
-def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
+def _merged_by_heap(ids: Int32s, pairs: Int64s, filled: Bytes) -> int:
     """The same for a long piece, as `bpe.incremental.apply_merges` does it, in time n log n.
 
     heap: (rank, position); an entry counts only while the pair at the position has that rank.
@@ -1000,14 +1011,14 @@ def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
     before, after = numpy.arange(-1, number - 1), numpy.arange(1, number + 1)
     heap: list[Any] = [(numpy.int64(0), numpy.int64(0)) for _ in range(0)]  # empty, of known type
     for k in range(number - 1):
-        rank = _rank(pairs, ids[k], ids[k + 1])
+        rank = _rank(pairs, filled, ids[k], ids[k + 1])
         if rank != NEVER:
             heap.append((rank, k))
     heapq.heapify(heap)
     while heap:
         rank, i = heapq.heappop(heap)
         j = after[i]
-        if ids[i] == NOTHING or j == number or _rank(pairs, ids[i], ids[j]) != rank:
+        if ids[i] == NOTHING or j == number or _rank(pairs, filled, ids[i], ids[j]) != rank:
             continue
         ids[i], ids[j] = rank & 0xFFFFFFFF, NOTHING
         after[i] = after[j]
@@ -1015,7 +1026,7 @@ def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
             before[after[j]] = i
         for left in (before[i], i):
             if left >= 0 and after[left] < number:
-                later = _rank(pairs, ids[left], ids[after[left]])
+                later = _rank(pairs, filled, ids[left], ids[after[left]])
                 if later != NEVER:
                     heapq.heappush(heap, (later, left))
     left = 0

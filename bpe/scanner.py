@@ -260,12 +260,17 @@ def _spaces(data: Bytes, classes: Bytes, start: int) -> int:
 def _run(data: Bytes, classes: Bytes, start: int, kind: int) -> int:
     """The end of the letters or numbers from `start` on; for kind 0, of what is neither, nor white space."""
     end = start
-    while end < len(data):
+    while True:
+        while end < len(data) and data[end] < 0x80 and classes[data[end]] & (LETTER | NUMBER) == kind:
+            if kind == 0 and classes[data[end]] & SPACE:
+                return end
+            end += 1
+        if end >= len(data) or data[end] < 0x80:
+            return end
         found, after = _class_at(data, classes, end)
         if found & (LETTER | NUMBER) != kind or (kind == 0 and found & SPACE):
-            break
+            return end
         end = after
-    return end
 
 
 @_compiled
