@@ -525,7 +525,7 @@ def _add_to_heap(state: _State, pair: int) -> None:
 SHORT = 64  # symbols of a piece that is merged by looking at all its pairs again and again
 EXACT = 7  # bytes of a piece that fit into its key
 LONGEST_KEPT = 127  # codes of a piece that is remembered
-REMEMBERED = 1 << 17  # pieces, at most
+REMEMBERED = 1 << 14  # pieces, at most
 NEVER = 2**63 - 1  # what stands for a pair that is not merged
 
 
@@ -893,6 +893,9 @@ def _encode(
     and how many they are. A piece has one place, and takes it from the one that was there. A piece that came
     before costs a look at its codes. scratch: int64 (SHORT,), of any content.
     """
+    # Passing the tuple on for each piece would count references to its arrays, which costs as much as merging.
+    base, pairs, filled, whole = tables.base, tables.pairs, tables.filled, tables.whole
+    token_codes, token_ends = tables.token_codes, tables.token_ends
     start, number = 0, 0
     mask = len(remembered) - 1
     for end in ends:
@@ -908,8 +911,12 @@ def _encode(
             for k in range(found):
                 ids[number + k] = ids[first + k]
         else:
-            found = _encode_piece(codes, start, end, key, tables, ids, number, scratch)
-            if found == NOTHING:
+            token = _whole_token(codes, start, length, key, whole, token_codes, token_ends)
+            if token != NOTHING:
+                ids[number], found = token, 1
+            elif _base_ids(codes, start, length, base, ids, number):
+                found = _merged(ids, number, length, pairs, filled, scratch)
+            else:
                 return NOTHING
             remembered[place, 0], remembered[place, 1] = key, start
             remembered[place, 2], remembered[place, 3] = number, found
@@ -919,38 +926,44 @@ def _encode(
 
 
 @_compiled
-def _encode_piece(
+def _whole_token(
     codes: Codes,
     start: Integer,
-    end: Integer,
+    length: Integer,
     key: Integer,
-    tables: _Tables,
-    ids: Int32s,
-    first: Integer,
-    scratch: Int64s,
+    whole: Int64s,
+    token_codes: Codes,
+    token_ends: Int64s,
 ) -> Integer:
-    """Write the ids of the piece codes[start:end] to ids[first:]; return how many, or NOTHING."""
-    whole, base, length = tables.whole, tables.base, end - start
-    if len(whole):
-        mask = len(whole) - 1
-        place = _hashed(key) & mask
-        while whole[place, 0]:
-            token = whole[place, 1]
-            token_start = tables.token_ends[token - 1] if token else 0
-            if (
-                whole[place, 0] == key
-                and tables.token_ends[token] - token_start == length
-                and _same_piece(codes, start, tables.token_codes, token_start, length)
-            ):
-                ids[first] = token
-                return 1
-            place = (place + 1) & mask
+    """The token that is the piece, or NOTHING. One search."""
+    if not len(whole):
+        return NOTHING
+    mask = len(whole) - 1
+    place = _hashed(key) & mask
+    while whole[place, 0]:
+        token = whole[place, 1]
+        token_start = token_ends[token - 1] if token else 0
+        if (
+            whole[place, 0] == key
+            and token_ends[token] - token_start == length
+            and _same_piece(codes, start, token_codes, token_start, length)
+        ):
+            return token
+        place = (place + 1) & mask
+    return NOTHING
+
+
+@_compiled
+def _base_ids(
+    codes: Codes, start: Integer, length: Integer, base: Int32s, ids: Int32s, first: Integer
+) -> bool:
+    """Write the ids of a piece's codes to ids[first:]; False where a code has no token."""
     for k in range(length):
         code = codes[start + k]
         if code >= len(base) or base[code] == NOTHING:
-            return NOTHING
+            return False
         ids[first + k] = base[code]
-    return _merged(ids, first, length, tables.pairs, tables.filled, scratch)
+    return True
 
 
 @_compiled
@@ -981,14 +994,13 @@ def _merged(ids: Int32s, first: Integer, number: Integer, pairs: Int64s, filled:
     for k in range(number - 1):
         ranks[k] = _rank(pairs, filled, ids[first + k], ids[first + k + 1])
     while number > 1:
-        lowest = numpy.int64(NEVER)
-        for k in range(number - 1):
-            lowest = min(lowest, ranks[k])
+        best = 0
+        for k in range(1, number - 1):
+            if ranks[k] < ranks[best]:
+                best = k
+        lowest = ranks[best]
         if lowest == NEVER:
             break
-        best = 0
-        while ranks[best] != lowest:
-            best += 1
         ids[first + best] = lowest & 0xFFFFFFFF
         number -= 1
         for k in range(best + 1, number):

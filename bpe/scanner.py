@@ -147,9 +147,10 @@ def _gpt2(data: Bytes, classes: Bytes, start: int) -> int:
 @_compiled
 def _gpt4(data: Bytes, classes: Bytes, start: int, split: int) -> int:
     """The end of the piece that begins at `start`, by the expression of GPT-4, Llama 3 or Qwen."""
-    end = _contraction(data, start, True)
-    if end > start:
-        return end
+    if data[start] == ord("'"):
+        end = _contraction(data, start, True)
+        if end > start:
+            return end
     kind, after = _class_at(data, classes, start)
     if kind & LETTER:
         return _run(data, classes, after, LETTER)
