@@ -11,7 +11,11 @@ Training is the algorithm of `bpe.incremental`. Four things differ, and none cha
 Memory for a text of n symbols, in bytes: 8 n for the symbols and the pairs of the positions, 8 n more for
 weights where pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
 
-Encoding looks up a piece that came before in the same text, and copies its ids; only a new one is merged.
+Pieces are cut and counted on all cores, each with a stretch of the text, and added up in the order of the
+text, since order decides ties. They stay where they are in the text, and only few ever become strings.
+
+Encoding looks up a piece that came before in the same text, and copies its ids; only a new one is merged. It
+takes 1 byte a byte of text for a copy, 8 for each piece, and 4 for each symbol.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     Int32s = NDArray[numpy.int32]
     Int64s = NDArray[numpy.int64]
     Bytes = NDArray[numpy.uint8]
+    Words = NDArray[numpy.uint64]
     Codes = NDArray[Any]  # uint8, the bytes of a text; or uint32, its code points
 
 # Of compiled functions: what Python and numpy call integers is one there.
@@ -139,7 +144,8 @@ def _laid_out(
     size = int((ends - starts).sum()) + len(ends) + 1
     symbols = numpy.empty(size, dtype=numpy.int32)
     weights = numpy.empty(0 if bool((counts == 1).all()) else size, dtype=numpy.int64)
-    _lay_out(codes, *map(numpy.ascontiguousarray, (starts, ends, counts)), base, symbols, weights)
+    starts, ends, counts = map(numpy.ascontiguousarray, (starts, ends, counts))
+    _lay_out(codes, starts, ends, counts, base, symbols, weights)
     return symbols, weights
 
 
@@ -524,7 +530,7 @@ def _add_to_heap(state: _State, pair: int) -> None:
 
 SHORT = 64  # symbols of a piece that is merged by looking at all its pairs again and again
 EXACT = 7  # bytes of a piece that fit into its key
-LONGEST_KEPT = 127  # codes of a piece that is remembered
+LONGEST_KEPT = 31  # codes of a piece that is remembered; its key tells lengths up to 127 bytes apart
 REMEMBERED = 1 << 14  # pieces, at most
 NEVER = 2**63 - 1  # what stands for a pair that is not merged
 
@@ -537,7 +543,9 @@ class _Tables(NamedTuple):
     joints: int64 (places,), a hash table of the codes (left << 32 | right) at which tokens are joined.
     whole: int64 (places, 2), a hash table from the keys of the tokens that are taken whole to their ids;
     (0, 2) for none.
-    token_codes, token_ends: the codes of all tokens one after the other, and int64, where each one ends.
+    filled: uint8, a bit for each place that a pair hashes to; most looks end here, at a pair that is none.
+    token_words, token_ends: all tokens one after the other, as `_words_of` gives them, and int64, where each
+    one ends, in codes of `width` bytes.
     """
 
     base: Int32s
@@ -545,8 +553,9 @@ class _Tables(NamedTuple):
     filled: Bytes
     joints: Int64s
     whole: Int64s
-    token_codes: Codes
+    token_words: Words
     token_ends: Int64s
+    width: int
 
 
 def apply_merges(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
@@ -580,14 +589,15 @@ class Encoder:
         base = _base_table(symbol_ids)
         all_codes = [codes_of(token or "", self.as_bytes) for token in tokens]
         token_ends = numpy.cumsum([len(token) for token in all_codes], dtype=numpy.int64)
-        token_codes = numpy.concatenate(all_codes)
+        token_words = _words_of(numpy.concatenate(all_codes))
+        width = 1 if self.as_bytes else 4
         joints = {(int(all_codes[left][-1]) << 32) | int(all_codes[right][0]) for left, right in ranks}
         joint_table = numpy.full(_places(len(joints)), NOTHING, dtype=numpy.int64)
         _fill_set(joint_table, numpy.array(list(joints), dtype=numpy.int64))
         whole = numpy.zeros((_places(len(tokens)) if whole_pieces else 0, 2), dtype=numpy.int64)
         if whole_pieces:
-            _fill_whole(whole, token_codes, token_ends)
-        self.tables = _Tables(base, *_pair_table(ranks), joint_table, whole, token_codes, token_ends)
+            _fill_whole(whole, token_words, token_ends, width)
+        self.tables = _Tables(base, *_pair_table(ranks), joint_table, whole, token_words, token_ends, width)
 
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
@@ -603,7 +613,7 @@ class Encoder:
         ids = numpy.empty(len(codes), dtype=numpy.int32)
         remembered = numpy.zeros((min(REMEMBERED, _places(len(ends))), 4), dtype=numpy.int64)
         scratch = numpy.empty(SHORT, dtype=numpy.int64)
-        number = _encode(codes, ends, self.tables, remembered, ids, scratch)
+        number = _encode(codes, _words_of(codes), ends, self.tables, remembered, ids, scratch)
         return None if number == NOTHING else ids[:number].copy()
 
 
@@ -615,6 +625,13 @@ def codes_of(text: str | bytes, as_bytes: bool) -> Codes:
     if isinstance(text, str):
         text = text.encode("utf-8" if as_bytes else "utf-32-le")
     return numpy.frombuffer(text, dtype=numpy.uint8 if as_bytes else "<u4")
+
+
+def _words_of(codes: Codes) -> Words:
+    """The bytes of the codes eight at a time, and at least eight zeros behind them; uint64."""
+    words = numpy.zeros(codes.nbytes // 8 + 2, dtype=numpy.uint64)
+    words.view(numpy.uint8)[: codes.nbytes] = codes.view(numpy.uint8)
+    return words
 
 
 def _code_ends(lengths: Sequence[int], codes: Codes, as_bytes: bool) -> Int64s:
@@ -639,6 +656,7 @@ def _base_table(base_ids: Mapping[Any, int]) -> Int32s:
 
 # Columns of Pieces.rows.
 START, LENGTH, COUNT, KEY = range(4)
+ROOM = 1 << 12  # different pieces, at first
 PART = 1 << 18  # bytes of text that are cut before they are counted
 
 
@@ -667,11 +685,6 @@ class Pieces(Mapping[str, int]):
         counts: list[int] = self.rows[:, COUNT].tolist()
         return dict(zip(self, counts, strict=True))
 
-    @property
-    def characters(self) -> int:
-        """How many there are in the different pieces together, bytes counted for characters."""
-        return int(self.rows[:, LENGTH].sum())
-
 
 def counted(text: str, expressions: Sequence[str]) -> Pieces:
     """The pieces of a text, cut and counted on all cores.
@@ -679,10 +692,11 @@ def counted(text: str, expressions: Sequence[str]) -> Pieces:
     expressions: a split that `bpe.scanner` knows. Takes 40 bytes for each different piece, beside the text.
     """
     data = codes_of(text, as_bytes=True)
+    words = _words_of(data)
     borders = scanner.borders(data, min(_cores(), len(data) // PART + 1))
     with ThreadPoolExecutor(_cores()) as pool:
         counters = list(
-            pool.map(lambda border: _counted_range(data, expressions, *border), pairwise(borders))
+            pool.map(lambda border: _counted_range(data, words, expressions, *border), pairwise(borders))
         )
     for counter in counters[1:]:
         counters[0].add(counter.rows[: counter.number])
@@ -694,31 +708,31 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _counted_range(data: Codes, expressions: Sequence[str], start: int, stop: int) -> _Counter:
+def _counted_range(data: Codes, words: Words, expressions: Sequence[str], start: int, stop: int) -> _Counter:
     """Count the pieces that begin at `start`, where one does, or later, and before `stop`."""
-    counter = _Counter(data)
+    counter = _Counter(words)
     while start < stop:
         ends = scanner.ends(data, expressions, start, min(start + PART, stop))
         rows = numpy.empty((len(ends), 4), dtype=numpy.int64)
-        _rows_of(data, start, ends, rows)
+        _rows_of(words, start, ends, rows)
         counter.add(rows)
         start = int(ends[-1])
     return counter
 
 
 class _Counter:
-    """Different pieces of `data`, in rows as in `Pieces`, and a hash table of them, int32; both grow."""
+    """Different pieces of a text, in rows as in `Pieces`, and a hash table of them, int32; both grow."""
 
-    def __init__(self, data: Codes) -> None:
-        self.data = data
+    def __init__(self, words: Words) -> None:
+        self.words = words
         self.number = 0
-        self.rows = numpy.empty((1 << 12, 4), dtype=numpy.int64)
+        self.rows = numpy.empty((ROOM, 4), dtype=numpy.int64)
         self.table = numpy.full(2 * len(self.rows), NOTHING, dtype=numpy.int32)
 
     def add(self, rows: Int64s) -> None:
         done = 0
         while done < len(rows):
-            self.number, done = _add_rows(self.data, rows, done, self.rows, self.number, self.table)
+            self.number, done = _add_rows(self.words, rows, done, self.rows, self.number, self.table)
             if done < len(rows):
                 self.rows = numpy.concatenate([self.rows, numpy.empty_like(self.rows)])
                 self.table = numpy.full(2 * len(self.rows), NOTHING, dtype=numpy.int32)
@@ -726,12 +740,12 @@ class _Counter:
 
 
 @_compiled
-def _rows_of(data: Codes, start: int, ends: Int64s, rows: Int64s) -> None:
+def _rows_of(words: Words, start: int, ends: Int64s, rows: Int64s) -> None:
     """Write a row for each piece, with the count 1."""
     for piece in range(len(ends)):
         end = ends[piece]
         rows[piece, START], rows[piece, LENGTH], rows[piece, COUNT] = start, end - start, 1
-        rows[piece, KEY] = _key_of(data, start, end)
+        rows[piece, KEY] = _key_of(words, start, end)
         start = end
 
 
@@ -748,7 +762,7 @@ def _fill_table(table: Int32s, rows: Int64s, number: int) -> None:
 
 @_compiled
 def _add_rows(
-    data: Codes, rows: Int64s, done: int, known: Int64s, number: int, table: Int32s
+    words: Words, rows: Int64s, done: int, known: Int64s, number: int, table: Int32s
 ) -> tuple[int, int]:
     """Add rows[done:] to the `number` rows in `known`, until they end or there is no more room.
 
@@ -763,7 +777,7 @@ def _add_rows(
             if (
                 known[other, KEY] == key
                 and known[other, LENGTH] == length
-                and _same_piece(data, start, data, known[other, START], length)
+                and _same_piece(words, start, words, known[other, START], length)
             ):
                 known[other, COUNT] += rows[done, COUNT]
                 break
@@ -785,9 +799,9 @@ def _places(number: int) -> int:
 
 
 def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> tuple[Int64s, Bytes]:
+    """The pairs and the filter of `_Tables`."""
     table = numpy.full((_places(len(ranks)), 2), NOTHING, dtype=numpy.int64)
-    filled = numpy.zeros(len(table) // 2 + 8, dtype=numpy.uint8)
-    filled = numpy.zeros(max(len(table) // 2, 8), dtype=numpy.uint8)
+    filled = numpy.zeros(max(len(table) // 2, 8), dtype=numpy.uint8)  # four bits a place
     entries = [(left << 32 | right, rank << 32 | new) for (left, right), (rank, new) in ranks.items()]
     _fill_pairs(table, filled, numpy.array(entries, dtype=numpy.int64).reshape(-1, 2))
     return table, filled
@@ -795,16 +809,22 @@ def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> tuple[Int64
 
 @_compiled
 def _fill_pairs(table: Int64s, filled: Bytes, entries: Int64s) -> None:
-    """Put entries (key, value) into a hash table."""
+    """Put entries (key, value) into a hash table and its filter."""
     mask = len(table) - 1
     for k in range(len(entries)):
         hashed = _hashed(entries[k, 0])
-        bit = hashed >> 40
-        filled[(bit >> 3) & (len(filled) - 1)] |= numpy.uint8(1 << (bit & 7))
+        byte, bit = _bit_of(hashed, filled)
+        filled[byte] |= numpy.uint8(1 << bit)
         place = hashed & mask
         while table[place, 0] != NOTHING:
             place = (place + 1) & mask
         table[place] = entries[k]
+
+
+@_compiled
+def _bit_of(hashed: Integer, filled: Bytes) -> tuple[Integer, Integer]:
+    """Which byte of the filter, and which bit in it; by other bits of the hash than a place in the table."""
+    return (hashed >> 43) & (len(filled) - 1), (hashed >> 40) & 7
 
 
 @_compiled
@@ -819,14 +839,14 @@ def _fill_set(table: Int64s, keys: Int64s) -> None:
 
 
 @_compiled
-def _fill_whole(whole: Int64s, token_codes: Codes, token_ends: Int64s) -> None:
+def _fill_whole(whole: Int64s, token_words: Words, token_ends: Int64s, width: int) -> None:
     """Put the tokens into a hash table by their keys."""
     mask = len(whole) - 1
     start = 0
     for i in range(len(token_ends)):
         end = token_ends[i]
         if end > start:
-            key = _key_of(token_codes, start, end)
+            key = _key_of(token_words, start * width, end * width)
             place = _hashed(key) & mask
             while whole[place, 0]:
                 place = (place + 1) & mask
@@ -835,32 +855,44 @@ def _fill_whole(whole: Int64s, token_codes: Codes, token_ends: Int64s) -> None:
 
 
 @_compiled
-def _key_of(codes: Codes, start: Integer, end: Integer) -> Integer:
-    """A number for a piece, above 0: its length, up to 127, in the highest byte, and its codes in the others.
+def _eight(words: Words, start: Integer, length: Integer) -> Any:
+    """Up to eight bytes from `start` on, as one number."""
+    place, bits = start >> 3, numpy.uint64((start & 7) << 3)
+    one = numpy.uint64(1)
+    # They lie in two words; shifting by 64 bits is not defined, so it is done in two steps.
+    found = words[place] >> bits | (words[place + 1] << one) << (numpy.uint64(63) - bits)
+    if length < 8:
+        found &= (one << numpy.uint64(8 * length)) - one
+    return found
 
-    Of up to 7 bytes these are the bytes themselves, so that no other piece has the same number; of more, or
-    of code points, they are mixed (FNV-1a). One step a code.
+
+@_compiled
+def _key_of(words: Words, start: Integer, end: Integer) -> Integer:
+    """A number for a piece, above 0: its length, up to 127, in the highest byte, and its bytes in the others.
+
+    start, end: in bytes. Of more than 7 bytes a hash stands in their place, and other pieces may have the
+    same. One step for eight bytes.
     """
     length = end - start
-    if codes.itemsize == 1 and length <= EXACT:
-        packed = numpy.uint64(length)
-        for k in range(start, end):
-            packed = packed << numpy.uint64(8) | numpy.uint64(codes[k])
-        return numpy.int64(packed << numpy.uint64(8 * (EXACT - length)))
-    mixed = numpy.uint64(0xCBF29CE484222325)
-    for k in range(start, end):
-        mixed = (mixed ^ numpy.uint64(codes[k])) * numpy.uint64(0x100000001B3)
+    if length <= EXACT:
+        return length << 56 | numpy.int64(_eight(words, start, length))
+    mixed = numpy.uint64(length)
+    while start < end:
+        mixed = (mixed ^ _eight(words, start, end - start)) * numpy.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> numpy.uint64(32)
+        start += 8
     return min(length, 127) << 56 | numpy.int64(mixed >> numpy.uint64(8))
 
 
 @_compiled
-def _same_piece(codes: Codes, start: Integer, others: Codes, other_start: Integer, length: Integer) -> bool:
-    """Whether two pieces of the same length and key have the same codes."""
-    if codes.itemsize == 1 and length <= EXACT:
+def _same_piece(words: Words, start: Integer, others: Words, other_start: Integer, length: Integer) -> bool:
+    """Whether two pieces of the same key and length, in bytes, are the same."""
+    if length <= EXACT:
         return True
-    for k in range(length):  # noqa: SIM110
-        if codes[start + k] != others[other_start + k]:
+    while length > 0:
+        if _eight(words, start, length) != _eight(others, other_start, length):
             return False
+        start, other_start, length = start + 8, other_start + 8, length - 8
     return True
 
 
@@ -885,33 +917,39 @@ def _run_ends(codes: Codes, joints: Int64s, ends: Int64s) -> int:
 
 @_compiled
 def _encode(
-    codes: Codes, ends: Int64s, tables: _Tables, remembered: Int64s, ids: Int32s, scratch: Int64s
+    codes: Codes,
+    words: Words,
+    ends: Int64s,
+    tables: _Tables,
+    remembered: Int64s,
+    ids: Int32s,
+    scratch: Int64s,
 ) -> int:
     """Write the ids of all pieces; return how many there are, or NOTHING where a symbol has no token.
 
     remembered: int64 (places, 4), zeros at first: the key of a piece, where it begins, where its ids begin,
     and how many they are. A piece has one place, and takes it from the one that was there. A piece that came
-    before costs a look at its codes. scratch: int64 (SHORT,), of any content.
+    before costs a look at its bytes. scratch: int64 (SHORT,), of any content.
     """
-    # Passing the tuple on for each piece would count references to its arrays, which costs as much as merging.
+    # The tuple itself is not passed on: for each piece, references to its arrays would be counted.
     base, pairs, filled, whole = tables.base, tables.pairs, tables.filled, tables.whole
-    token_codes, token_ends = tables.token_codes, tables.token_ends
+    token_words, token_ends, width = tables.token_words, tables.token_ends, tables.width
     start, number = 0, 0
     mask = len(remembered) - 1
     for end in ends:
         length = end - start
-        key = _key_of(codes, start, end)
+        key = _key_of(words, start * width, end * width)
         place = _hashed(key) & mask
         if (
             remembered[place, 0] == key
             and length <= LONGEST_KEPT
-            and _same_piece(codes, start, codes, remembered[place, 1], length)
+            and _same_piece(words, start * width, words, remembered[place, 1] * width, length * width)
         ):
             first, found = remembered[place, 2], remembered[place, 3]
             for k in range(found):
                 ids[number + k] = ids[first + k]
         else:
-            token = _whole_token(codes, start, length, key, whole, token_codes, token_ends)
+            token = _whole_token(words, start, length, key, whole, token_words, token_ends, width)
             if token != NOTHING:
                 ids[number], found = token, 1
             elif _base_ids(codes, start, length, base, ids, number):
@@ -927,13 +965,14 @@ def _encode(
 
 @_compiled
 def _whole_token(
-    codes: Codes,
+    words: Words,
     start: Integer,
     length: Integer,
     key: Integer,
     whole: Int64s,
-    token_codes: Codes,
+    token_words: Words,
     token_ends: Int64s,
+    width: int,
 ) -> Integer:
     """The token that is the piece, or NOTHING. One search."""
     if not len(whole):
@@ -946,7 +985,7 @@ def _whole_token(
         if (
             whole[place, 0] == key
             and token_ends[token] - token_start == length
-            and _same_piece(codes, start, token_codes, token_start, length)
+            and _same_piece(words, start * width, token_words, token_start * width, length * width)
         ):
             return token
         place = (place + 1) & mask
@@ -971,8 +1010,8 @@ def _rank(pairs: Int64s, filled: Bytes, left: Integer, right: Integer) -> Intege
     """(rank << 32 | id of the joined token) of a pair, or NEVER."""
     key = (numpy.int64(left) << 32) | right
     hashed = _hashed(key)
-    bit = hashed >> 40
-    if not filled[(bit >> 3) & (len(filled) - 1)] >> (bit & 7) & 1:
+    byte, bit = _bit_of(hashed, filled)
+    if not filled[byte] >> bit & 1:
         return NEVER
     mask = len(pairs) - 1
     place = hashed & mask
@@ -984,7 +1023,9 @@ def _rank(pairs: Int64s, filled: Bytes, left: Integer, right: Integer) -> Intege
 
 
 @_compiled
-def _merged(ids: Int32s, first: Integer, number: Integer, pairs: Int64s, filled: Bytes, ranks: Int64s) -> Integer:
+def _merged(
+    ids: Int32s, first: Integer, number: Integer, pairs: Int64s, filled: Bytes, ranks: Int64s
+) -> Integer:
     """Merge ids[first : first + number] in place, the lowest rank first; return how many are left.
 
     ranks: int64 (SHORT,), of any content. Costs a look at all pairs for each merge.
