@@ -52,6 +52,8 @@ NOTHING = -1  # in place of a symbol: between pieces, and inside of tokens. In p
 LONGEST_TEXT = 2**31 - 2  # positions are 32-bit integers
 STEPS_AT_ONCE = 100  # merges between two looks from Python
 
+# The arrays of _State over the pairs.
+OF_PAIRS = ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
 # Places in _State.numbers.
 PAIRS, POSITIONS, HEAP, TOKENS = range(4)
 
@@ -192,7 +194,7 @@ def learn(
         if finished:
             return
         if learned < wanted:
-            state = _with_more_room(state)
+            state = _with_more_room(state, *_needed(state, state.heap[0]))
 
 
 def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int) -> _State:
@@ -232,15 +234,17 @@ def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int
     return state
 
 
-def _with_more_room(state: _State) -> _State:
-    """The same state, with twice the room for pairs and lists."""
-    longer = {
-        name: numpy.concatenate([array, numpy.empty_like(array)])
-        for name in ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
-        for array in [getattr(state, name)]
-    }
-    positions = numpy.concatenate([state.positions, numpy.empty_like(state.positions)])
-    return state._replace(positions=positions, **longer)
+def _with_more_room(state: _State, positions: int, pairs: int) -> _State:
+    """The same state with room for so many more positions and pairs, and half as many again."""
+    room = {"positions": int(state.numbers[POSITIONS]) + positions}
+    room |= dict.fromkeys(OF_PAIRS, int(state.numbers[PAIRS]) + pairs)
+    longer = {}
+    for name, wanted in room.items():
+        array = getattr(state, name)
+        if wanted > len(array):
+            longer[name] = numpy.empty(wanted + wanted // 2, dtype=array.dtype)
+            longer[name][: len(array)] = array
+    return state._replace(**longer)
 
 
 @_compiled
@@ -337,11 +341,10 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
         pair = _most_frequent(state, min_frequency)
         if pair == NOTHING:
             return number, True
-        # A merge makes two pairs at each of its places at most, and one for each symbol on each side.
-        most = 2 * (state.end[pair] - state.first[pair])
-        if state.numbers[POSITIONS] + most > len(state.positions) or state.numbers[PAIRS] + min(
-            most, 2 * state.lengths.size
-        ) > len(state.left):
+        positions, pairs = _needed(state, pair)
+        if state.numbers[POSITIONS] + positions > len(state.positions) or state.numbers[PAIRS] + pairs > len(
+            state.left
+        ):
             return number, False
         _take_from_heap(state)
         steps[number, 0], steps[number, 1] = state.left[pair], state.right[pair]
@@ -349,6 +352,16 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
         _merge(state, pair, first_id + number, min_frequency)
         steps[number, 3] = state.numbers[TOKENS]
     return len(steps), False
+
+
+@_compiled
+def _needed(state: _State, pair: Integer) -> tuple[Integer, Integer]:
+    """How many positions and pairs a merge adds at most: two at each of its places.
+
+    Pairs are at most two for each symbol there is, too.
+    """
+    places = state.end[pair] - state.first[pair]
+    return 2 * places, min(2 * places, 2 * state.lengths.size)
 
 
 @_compiled

@@ -25,10 +25,7 @@ def test_more_pairs_and_positions_than_there_was_room_for(text, min_frequency):
     state = compiled._begun(symbols, weights, 60, min_frequency)
     room = max(int(state.numbers[compiled.PAIRS]), 1)
     used = max(int(state.numbers[compiled.POSITIONS]), 1)
-    small = {
-        name: getattr(state, name)[:room].copy()
-        for name in ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
-    }
+    small = {name: getattr(state, name)[:room].copy() for name in compiled.OF_PAIRS}
     state = state._replace(**small, positions=state.positions[:used].copy())
     expected = [
         (*s.pair, s.frequency, s.tokens_left) for s in naive.learn_merges([text], [1], 50, 10, min_frequency)
@@ -39,7 +36,7 @@ def test_more_pairs_and_positions_than_there_was_room_for(text, min_frequency):
         learned, finished = compiled._learn(state, steps[done:], 10 + done, min_frequency)
         done += learned
         if not finished and done < 50:
-            state = compiled._with_more_room(state)
+            state = compiled._with_more_room(state, *compiled._needed(state, state.heap[0]))
     assert list(map(tuple, steps[:done].tolist())) == expected
 
 
