@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bpe.characters import CharTokenizer
     from bpe.loading import load_tokenizer
     from bpe.pairs import MergeStep, count_pairs, merge_pair
+    from bpe.wordpiece import WordPiece
+    from bpe.words import WordBPE
 
 __version__ = "0.1.0"
 
@@ -23,6 +25,8 @@ __all__ = [
     "BPETokenizer",
     "CharTokenizer",
     "MergeStep",
+    "WordBPE",
+    "WordPiece",
     "count_pairs",
     "count_pieces",
     "load_tokenizer",
@@ -33,6 +37,8 @@ _HOME = {
     "BPETokenizer": "bpe.bytepair",
     "CharTokenizer": "bpe.characters",
     "MergeStep": "bpe.pairs",
+    "WordBPE": "bpe.words",
+    "WordPiece": "bpe.wordpiece",
     "count_pairs": "bpe.pairs",
     "count_pieces": "bpe.bytepair",
     "load_tokenizer": "bpe.loading",
