@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bpe.characters import CharTokenizer
     from bpe.loading import load_tokenizer
     from bpe.pairs import MergeStep, count_pairs, merge_pair
+    from bpe.unigram import Unigram
     from bpe.wordpiece import WordPiece
     from bpe.words import WordBPE
 
@@ -25,6 +26,7 @@ __all__ = [
     "BPETokenizer",
     "CharTokenizer",
     "MergeStep",
+    "Unigram",
     "WordBPE",
     "WordPiece",
     "count_pairs",
@@ -37,6 +39,7 @@ _HOME = {
     "BPETokenizer": "bpe.bytepair",
     "CharTokenizer": "bpe.characters",
     "MergeStep": "bpe.pairs",
+    "Unigram": "bpe.unigram",
     "WordBPE": "bpe.words",
     "WordPiece": "bpe.wordpiece",
     "count_pairs": "bpe.pairs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,12 +14,15 @@ from bpe.inputs import id_below, integer, refuse_surrogates
 class SubwordTokenizer(ABC):
     """A tokenizer whose ids are positions in a list of strings.
 
+    unknown_id: the id that stands for what can't be encoded; None where there is none. A text that happens to
+    hold the name of that token is ordinary text.
     A class adds how a text without special tokens is encoded, how ids become text, and what its file holds.
     """
 
     KIND: ClassVar[str]
     pieces: list[str]
     special_tokens: dict[str, int]
+    unknown_id: int | None
 
     @abstractmethod
     def _encoded(self, text: str) -> list[int]:
@@ -88,10 +91,11 @@ class SubwordTokenizer(ABC):
         return f"<{name}: {self.vocab_size:,} tokens, {len(self.special_tokens)} of them special>"
 
 
-def with_unknown(unknown: str | None, special_tokens: Iterable[str]) -> list[str]:
-    """The special tokens, with the unknown token first unless it is among them.
+def names_of(unknown: str | None, special_tokens: Iterable[str]) -> list[str]:
+    """The unknown token, where there is one, and the special tokens.
 
-    Raises ValueError for an unknown token of fewer than two characters: a character could be taken for it.
+    Raises ValueError for an unknown token of fewer than two characters, for which a character could be taken,
+    and for one that is a special token too.
     """
     names = special.different(special_tokens)
     if unknown is None:
@@ -101,20 +105,22 @@ def with_unknown(unknown: str | None, special_tokens: Iterable[str]) -> list[str
             f"the unknown token must be a string of two or more characters, such as '[UNK]', or None; "
             f"got {unknown!r}"
         )
-    return names if unknown in names else special.different([unknown, *names])
+    if unknown in names:
+        raise ValueError(f"{unknown!r} can't be both the unknown token and a special token")
+    return special.different([unknown, *names])
 
 
-def number_to_learn(vocab_size: int, base: int, special_tokens: Sequence[str]) -> int:
+def number_to_learn(vocab_size: int, characters: int, others: int) -> int:
     """How many tokens are to be learned.
 
-    Raises TypeError for what is no integer, ValueError where base and special tokens alone are more.
+    characters: how many there are to begin with; others: special tokens, bytes and the like.
+    Raises TypeError for what is no integer, ValueError where these alone are more than `vocab_size`.
     """
-    least = base + len(special_tokens)
-    number = integer(vocab_size, "vocab_size") - least
+    number = integer(vocab_size, "vocab_size") - characters - others
     if number < 0:
         raise ValueError(
-            f"vocab_size {vocab_size:,} is too small: there are {base:,} base tokens and "
-            f"{len(special_tokens):,} special tokens, so the least is {least:,}"
+            f"vocab_size {vocab_size:,} is too small: there are {characters:,} characters and {others:,} "
+            f"other tokens to begin with, so the least is {characters + others:,}"
         )
     return number
 

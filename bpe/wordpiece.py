@@ -21,7 +21,7 @@ from bpe import special, storage
 from bpe.inputs import integer
 from bpe.pairs import count_pairs, merge_pair
 from bpe.progress import watched
-from bpe.subwords import SubwordTokenizer, number_to_learn, with_unknown
+from bpe.subwords import SubwordTokenizer, names_of, number_to_learn
 from bpe.words import checked_words, count_words
 
 PREFIX = "##"
@@ -138,9 +138,9 @@ class WordPiece(SubwordTokenizer):
     """A vocabulary of pieces, and words cut by taking the longest piece first.
 
     pieces: id -> piece; one that does not begin a word has `##` before it.
-    special_tokens: strings that are never pieces of a word; they keep their place if they are among `pieces`,
-    else they follow.
-    unknown: the special token that stands for a whole word that can't be covered; None makes that an error.
+    special_tokens: strings that are never pieces of a word.
+    unknown: the token that stands for a whole word that can't be covered; None makes that an error. It and
+    the special tokens keep their place if they are among `pieces`, else they follow.
     max_characters: a longer word is unknown without a look, as in the library `tokenizers`.
 
     Raises ValueError or TypeError, naming the entry, where these do not fit together.
@@ -160,13 +160,14 @@ class WordPiece(SubwordTokenizer):
         max_characters: int = 100,
     ) -> None:
         given = special.different(pieces)
-        names = with_unknown(unknown, special_tokens)
+        names = names_of(unknown, special_tokens)
         self.pieces = given + [name for name in names if name not in set(given)]
-        ids = {piece: i for i, piece in enumerate(self.pieces)}
-        self.special_tokens = {name: ids[name] for name in names}
+        self._ids = {piece: i for i, piece in enumerate(self.pieces)}
+        apart = {name: self._ids.pop(name) for name in names}
         self.unknown = unknown
+        self.unknown_id = None if unknown is None else apart.pop(unknown)
+        self.special_tokens = apart
         self.max_characters = integer(max_characters, "max_characters", least=1)
-        self._ids = {piece: i for piece, i in ids.items() if piece not in self.special_tokens}
         self._longest = max(map(len, self._ids), default=0)
         self._cache: dict[str, list[int]] = {}
 
@@ -184,14 +185,14 @@ class WordPiece(SubwordTokenizer):
         """Learn pieces from the words of a text, by the score of `learn_pieces`.
 
         text: a str, or an iterable of str. It is cut into `words`, and at special tokens.
-        vocab_size: how many tokens there are to be: characters (those inside a word with ##) + pieces +
-        special tokens.
+        vocab_size: how many tokens there are to be: characters (those inside a word with ##) + pieces + the
+        unknown token + special tokens.
         min_frequency: pairs that occur less often are never joined; the bare score is highest for pairs of
         rare characters, which occur once. It may leave fewer tokens than asked for.
         progress: a bar for True, none for False; None shows it to people only.
         The other parameters are those of the class.
         """
-        names = with_unknown(unknown, special_tokens)
+        names = special.different(special_tokens)
         return cls.train_from_counts(
             count_words(text, names, words),
             vocab_size,
@@ -213,11 +214,11 @@ class WordPiece(SubwordTokenizer):
         progress: bool | None = None,
     ) -> WordPiece:
         """Learn pieces from words and how often each occurs; the parameters are those of `train`."""
-        names = with_unknown(unknown, special_tokens)
+        names = special.different(special_tokens)
         counts = checked_words(counts, words)
         least = integer(min_frequency, "min_frequency", least=1)
         pieces = dict.fromkeys(sorted({symbol for word in counts for symbol in symbols_of(word)}))
-        number = number_to_learn(vocab_size, len(pieces), names)
+        number = number_to_learn(vocab_size, len(pieces), len(names_of(unknown, names)))
         steps = _new_pieces(learn_pieces(counts, least), pieces, number)
         for piece in watched(steps, number, progress, desc="pieces"):
             pieces[piece] = None
@@ -250,9 +251,9 @@ class WordPiece(SubwordTokenizer):
         return ids if start == len(word) else self._unknown(word)
 
     def _unknown(self, word: str) -> list[int]:
-        if self.unknown is None:
+        if self.unknown_id is None:
             raise ValueError(f"the word {word[:40]!r} can't be made of pieces, and there is no unknown token")
-        return [self.special_tokens[self.unknown]]
+        return [self.unknown_id]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The words of the ids, with one space between them; a special token is a word of its own.

@@ -19,7 +19,7 @@ from bpe.bytepair import Progress
 from bpe.inputs import documents_of, finite, id_below, integer, refuse_surrogates, seed_number
 from bpe.parts import Pair
 from bpe.progress import watched
-from bpe.subwords import SubwordTokenizer, number_to_learn, refuse_unknown, with_unknown
+from bpe.subwords import SubwordTokenizer, names_of, number_to_learn, refuse_unknown
 
 END = "</w>"
 CACHED_WORDS = 100_000
@@ -87,7 +87,8 @@ class WordBPE(SubwordTokenizer):
     characters: the single characters that are tokens; the ids follow their order, then comes the mark.
     merges: (left id, right id) in the order of their rank; the k-th makes the k-th token after the mark.
     special_tokens: strings that get ids of their own, after all others.
-    unknown: the special token that stands for a character that is no token; None makes that an error.
+    unknown: the token that stands for a character that is no token, with the id after the last merge's; None
+    makes that an error.
 
     Raises ValueError or TypeError, naming the entry, where these do not fit together.
 
@@ -112,6 +113,7 @@ class WordBPE(SubwordTokenizer):
             refuse_surrogates(character)
         self.merges = parts.pairs_of(merges)
         self.unknown = unknown
+        names = names_of(unknown, special_tokens)
         # A token is a tuple of its symbols: characters "</w>" in a text are four of them, the mark is one.
         symbols: list[Any] = [(symbol,) for symbol in [*self.characters, END]]
         for rank, pair in enumerate(self.merges):
@@ -123,8 +125,9 @@ class WordBPE(SubwordTokenizer):
         self._symbol_ids: dict[str, int] = {symbol[0]: i for i, symbol in enumerate(symbols[: self._base])}
         self._words = ["".join(symbol[:-1] if symbol[-1] == END else symbol) for symbol in symbols]
         self._ends = [symbol[-1] == END for symbol in symbols]
-        names = with_unknown(unknown, special_tokens)
-        self.special_tokens = {name: len(symbols) + k for k, name in enumerate(names)}
+        ids = {name: len(symbols) + k for k, name in enumerate(names)}
+        self.unknown_id = None if unknown is None else ids.pop(unknown)
+        self.special_tokens = ids
         self.pieces = ["".join(symbol) for symbol in symbols] + names
         self._cache: dict[str, list[int]] = {}
 
@@ -149,17 +152,17 @@ class WordBPE(SubwordTokenizer):
         """Learn merges from the words of a text.
 
         text: a str, or an iterable of str. The text is cut at white space and at special tokens.
-        vocab_size: how many tokens there are to be: characters + the mark + merges + special tokens.
+        vocab_size: how many tokens there are to be: characters + the mark + merges + the unknown token +
+        special tokens.
         min_frequency: stop when no pair occurs so often, which may leave fewer tokens than asked for.
         engine: "naive", "incremental" or "auto"; all give the same merges.
         The other parameters are those of the class, and `progress` is that of `BPETokenizer.train`.
 
         Of the most frequent pairs, the one that occurs first in the earliest word is merged.
         """
-        names = with_unknown(unknown, special_tokens)
-        counts = count_words(text, names)
+        names = special.different(special_tokens)
         return cls.train_from_counts(
-            counts,
+            count_words(text, names),
             vocab_size,
             special_tokens=names,
             unknown=unknown,
@@ -188,11 +191,11 @@ class WordBPE(SubwordTokenizer):
         """
         if engine not in ENGINES:
             raise ValueError(f"unknown engine {engine!r}: choose from {', '.join(map(repr, ENGINES))}")
-        names = with_unknown(unknown, special_tokens)
+        names = special.different(special_tokens)
         counts = checked_words(counts)
         characters = sorted(set().union(*counts))
         base = {symbol: i for i, symbol in enumerate([*characters, END])}
-        num_merges = number_to_learn(vocab_size, len(base), names)
+        num_merges = number_to_learn(vocab_size, len(characters), 1 + len(names_of(unknown, names)))
         steps = ENGINES[engine].learn_merges(
             [[base[symbol] for symbol in (*word, END)] for word in counts],
             list(counts.values()),
@@ -248,11 +251,10 @@ class WordBPE(SubwordTokenizer):
 
     def _symbols(self, word: str) -> list[int]:
         """The ids of a word's characters, and of the mark."""
-        if self.unknown is None:
+        if self.unknown_id is None:
             refuse_unknown(word, self.characters)
             return [self._symbol_ids[symbol] for symbol in (*word, END)]
-        unknown = self.special_tokens[self.unknown]
-        return [self._symbol_ids.get(symbol, unknown) for symbol in (*word, END)]
+        return [self._symbol_ids.get(symbol, self.unknown_id) for symbol in (*word, END)]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The words of the ids, with one space between them; a special token is a word of its own.
@@ -266,8 +268,8 @@ class WordBPE(SubwordTokenizer):
                 words[-1] += self._words[i]
                 if self._ends[i]:
                     words.append("")
-            elif self.pieces[i] == self.unknown:
-                words[-1] += self.unknown
+            elif i == self.unknown_id:
+                words[-1] += self.pieces[i]
             else:
                 words += [self.pieces[i], ""]
         return " ".join(word for word in words if word)

@@ -120,7 +120,8 @@ def test_words_of_the_training_text_come_back(counts, more):
 
 def test_special_tokens_in_a_text():
     tokenizer = WordPiece(["[PAD]", "[UNK]", "a", "[CLS]"], ["[PAD]", "[CLS]"])
-    assert tokenizer.special_tokens == {"[UNK]": 1, "[PAD]": 0, "[CLS]": 3}
+    assert tokenizer.special_tokens == {"[PAD]": 0, "[CLS]": 3}
+    assert tokenizer.unknown_id == 1
     with pytest.raises(ValueError, match=r"'\[CLS\]' at position 0"):
         tokenizer.encode("[CLS] a")
     assert tokenizer.encode("[CLS] a", allowed_special="all") == [3, 2]
@@ -149,7 +150,7 @@ def compared(tokenizer: WordPiece, texts: list[str]) -> tuple[int, int]:
         ids = tokenizer.encode(text, disallowed_special=())
         assert ids == theirs.encode(text, add_special_tokens=False).ids, text
         tokens += len(ids)
-        unknown += ids.count(tokenizer.special_tokens["[UNK]"])
+        unknown += ids.count(tokenizer.unknown_id)
     return tokens, unknown
 
 
@@ -265,7 +266,13 @@ def test_a_damaged_file_is_named(tmp_path, change, message):
         ("", 20, {}, ValueError, "no words"),
         ("a\ud800", 20, {}, ValueError, "lone surrogate"),
         ("low", "20", {}, TypeError, "vocab_size must be an integer"),
-        ("low", 3, {}, ValueError, "there are 3 base tokens and 1 special tokens, so the least is 4"),
+        (
+            "low",
+            3,
+            {},
+            ValueError,
+            "there are 3 characters and 1 other tokens to begin with, so the least is 4",
+        ),
         ("low", 20, {"min_frequency": 0}, ValueError, "min_frequency must be 1 or more"),
         ("low", 20, {"unknown": "?"}, ValueError, "two or more characters"),
         ("low", 20, {"special_tokens": "<s>"}, TypeError, "must be a list of strings"),
@@ -302,4 +309,4 @@ def test_bad_input_to_encoding_and_decoding():
 
 
 def test_how_it_shows_itself():
-    assert repr(WordPiece(["a", "b"], ["[SEP]"])) == "<WordPiece: 4 tokens, 2 of them special>"
+    assert repr(WordPiece(["a", "b"], ["[SEP]"])) == "<WordPiece: 4 tokens, 1 of them special>"

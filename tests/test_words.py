@@ -35,7 +35,7 @@ def test_the_example_of_the_paper():
         ("newest</w>", 6),
     ]
     assert [tokenizer.token(i) for i in range(11)] == [*"deilnorstw", "</w>"]
-    assert tokenizer.special_tokens == {"[UNK]": 19}
+    assert tokenizer.unknown_id == 19 and tokenizer.token(19) == "[UNK]"
     assert tokenizer.vocab_size == 20
 
 
@@ -60,7 +60,7 @@ def test_training_stops_when_no_pair_is_frequent():
 def test_special_tokens_cut_words_and_are_not_learned():
     tokenizer = trained("ab<sep>ab <sep> ab", 100, special_tokens=["<sep>"])
     assert tokenizer.characters == ["a", "b"]
-    assert list(tokenizer.special_tokens) == ["[UNK]", "<sep>"]
+    assert tokenizer.special_tokens == {"<sep>": tokenizer.unknown_id + 1}
     assert tokenizer.tokens("ab<sep>b", allowed_special="all") == ["ab</w>", "<sep>", "b", "</w>"]
 
 
@@ -99,8 +99,7 @@ def test_special_tokens_in_a_text():
     tokenizer = trained(special_tokens=["<s>"])
     with pytest.raises(ValueError, match="'<s>' at position 3"):
         tokenizer.encode("low<s>low")
-    with pytest.raises(ValueError, match=r"'\[UNK\]' at position 0"):
-        tokenizer.encode("[UNK]")
+    assert tokenizer.encode("[UNK]") == [tokenizer.unknown_id] * 5 + tokenizer.encode("") + [8]
     ids = tokenizer.encode("low<s>low", allowed_special={"<s>"})
     assert tokenizer.decode(ids) == "low <s> low"
     assert "<s>" not in tokenizer.tokens("low<s>low", disallowed_special=())
@@ -156,6 +155,7 @@ def test_save_and_load(tmp_path_factory, text, unknown):
         ({"characters": ["a", "a"]}, "are both"),
         ({"characters": 5}, "not iterable"),
         ({"unknown": "?"}, "two or more characters"),
+        ({"unknown": "<s>", "special_tokens": ["<s>"]}, "both the unknown token and a special token"),
         ({"more": 1}, "unexpected keyword"),
     ],
 )
@@ -187,7 +187,13 @@ def test_another_kind_of_file(tmp_path):
         (" \n", 20, {}, ValueError, "no words"),
         ("a\ud800", 20, {}, ValueError, "lone surrogate"),
         ("low", "20", {}, TypeError, "vocab_size must be an integer"),
-        ("low", 4, {}, ValueError, "there are 4 base tokens and 1 special tokens, so the least is 5"),
+        (
+            "low",
+            4,
+            {},
+            ValueError,
+            "there are 3 characters and 2 other tokens to begin with, so the least is 5",
+        ),
         ("low", 20, {"min_frequency": 0}, ValueError, "min_frequency must be 1 or more"),
         ("low", 20, {"engine": "quick"}, ValueError, "unknown engine 'quick'"),
         ("low", 20, {"unknown": "?"}, ValueError, "two or more characters"),
@@ -252,4 +258,4 @@ def test_what_is_no_text_is_refused():
 
 
 def test_how_it_shows_itself():
-    assert repr(trained()) == f"<WordBPE: {trained().vocab_size} tokens, 1 of them special>"
+    assert repr(trained()) == f"<WordBPE: {trained().vocab_size} tokens, 0 of them special>"
