@@ -78,7 +78,7 @@ class Unigram(SubwordTokenizer):
         prefix: bool = True,
     ) -> None:
         self.entries = [_checked(number, entry) for number, entry in enumerate(pieces)]
-        self.pieces = special.different(entry.text for entry in self.entries)
+        self.pieces = special.different((entry.text for entry in self.entries), "piece")
         self.prefix = bool(prefix)
         ids = {kind: _ids_of(self.entries, kind) for kind in KINDS}
         if not ids["normal"]:

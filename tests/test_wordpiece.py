@@ -241,10 +241,10 @@ def test_save_and_load(tmp_path_factory, counts, unknown):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"pieces": ["a", "a"]}, "'a' is given twice"),
+        ({"pieces": ["a", "a"]}, "piece 'a' is given twice"),
         ({"pieces": ["a", ""]}, "must not be empty"),
-        ({"pieces": [5]}, "must be a str, not int"),
-        ({"pieces": "abc"}, "must be a list of strings, not the string"),
+        ({"pieces": [5]}, "a piece must be a str, not int"),
+        ({"pieces": "abc"}, "pieces must be a list of strings, not the string"),
         ({"max_characters": 0}, "max_characters must be 1 or more"),
         ({"unknown": "?"}, "two or more characters"),
         ({"more": 1}, "unexpected keyword"),

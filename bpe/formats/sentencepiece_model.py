@@ -106,7 +106,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
             elif key & 7 in (1, 5):
                 size = 8 if key & 7 == 1 else 4
             else:
-                raise ValueError(f"a field has the type {key & 7}, which protobuf does not have any more")
+                raise ValueError("it is no model of sentencepiece: a field is of no type that protobuf has")
             value, at = message[at : at + size], at + size
             if at > len(message):
                 raise ValueError("it ends within a field")
