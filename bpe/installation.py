@@ -35,6 +35,7 @@ PURPOSES = {
     "splintr-rs": "tokenizers of Llama 3 and Qwen, to compare: chapter 9",
     "tokenizers": "Hugging Face's tokenizers: chapter 9",
     "transformers": "opening our tokenizers elsewhere: chapter 9",
+    "hypothesis": "hunting for faults: chapter 13",
 }
 
 
