@@ -12,7 +12,14 @@ from bpe.checks import exercise
 Pair = tuple[str, str]
 Merge = Callable[[Sequence[str], Pair], list[str]]
 
-DOCUMENTS: tuple[list[str], ...] = (["ab", "ab"], ["aab", "b", "", "aab"], ["aaa", "aa"], ["月光", "光月"], ["", "a"], [])
+DOCUMENTS: tuple[list[str], ...] = (
+    ["ab", "ab"],
+    ["aab", "b", "", "aab"],
+    ["aaa", "aa"],
+    ["月光", "光月"],
+    ["", "a"],
+    [],
+)
 
 
 @exercise
