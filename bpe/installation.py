@@ -36,6 +36,7 @@ PURPOSES = {
     "tokenizers": "Hugging Face's tokenizers: chapters 9 and 10",
     "sentencepiece": "Google's tokenizers, to compare: chapter 10",
     "transformers": "opening our tokenizers elsewhere: chapter 9",
+    "hypothesis": "hunting for faults: chapter 13",
 }
 
 
