@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bpe import incremental, naive, parts, special, storage
-from bpe.bytepair import Progress
+from bpe.bytepair import Progress, engine_for, engine_named
 from bpe.inputs import documents_of, finite, id_below, integer, refuse_surrogates, seed_number
 from bpe.parts import Pair
 from bpe.progress import watched
@@ -23,7 +23,6 @@ from bpe.subwords import SubwordTokenizer, names_of, number_to_learn, refuse_unk
 
 END = "</w>"
 CACHED_WORDS = 100_000
-ENGINES: dict[str, Any] = {"auto": incremental, "incremental": incremental, "naive": naive}
 
 
 def count_words(
@@ -155,7 +154,7 @@ class WordBPE(SubwordTokenizer):
         vocab_size: how many tokens there are to be: characters + the mark + merges + the unknown token +
         special tokens.
         min_frequency: stop when no pair occurs so often, which may leave fewer tokens than asked for.
-        engine: "naive", "incremental" or "auto"; all give the same merges.
+        engine: "naive", "incremental", "compiled" (which needs Numba), or "auto"; all give the same merges.
         The other parameters are those of the class, and `progress` is that of `BPETokenizer.train`.
 
         Of the most frequent pairs, the one that occurs first in the earliest word is merged.
@@ -189,14 +188,13 @@ class WordBPE(SubwordTokenizer):
         >>> [tokenizer.token(i) for i in range(11, 14)]
         ['es', 'est', 'est</w>']
         """
-        if engine not in ENGINES:
-            raise ValueError(f"unknown engine {engine!r}: choose from {', '.join(map(repr, ENGINES))}")
         names = special.different(special_tokens)
         counts = checked_words(counts)
+        learn_merges = engine_named(engine_for(engine, sum(map(len, counts)))).learn_merges
         characters = sorted(set().union(*counts))
         base = {symbol: i for i, symbol in enumerate([*characters, END])}
         num_merges = number_to_learn(vocab_size, len(characters), 1 + len(names_of(unknown, names)))
-        steps = ENGINES[engine].learn_merges(
+        steps = learn_merges(
             [[base[symbol] for symbol in (*word, END)] for word in counts],
             list(counts.values()),
             num_merges,
