@@ -151,6 +151,7 @@ def sentencepiece(job: Training) -> Result:
         model_writer=io.BytesIO(),
         model_type="bpe",
         vocab_size=256 + job.merges,
+        hard_vocab_limit=False,
         byte_fallback=True,
         character_coverage=1.0,
         max_sentence_length=NO_LIMIT,

@@ -69,6 +69,8 @@ def growth_table(growth: list[Record]) -> list[str]:
 
 
 def growth_cell(row: Record) -> str:
+    if row["seconds"] is None:
+        return "failed"
     memory = "" if row["grown_mb"] is None else f", {row['grown_mb'] * 1e6 / row['bytes']:.0f} B/B"
     return f"{seconds(row['seconds'])}{memory}"
 
