@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from bpe.compiled import Encoder
+    from bpe.compiled import Encoder, Pieces
 
 Progress = bool | Callable[[MergeStep], object] | None
 
@@ -142,7 +142,7 @@ class BPETokenizer:
         [b'aaab']
         """
         names = special.different(special_tokens)
-        counts = count_pieces(text, pattern, names)
+        counts = _counted(text, pattern, names)
         return cls.train_from_counts(
             counts,
             vocab_size,
@@ -441,27 +441,39 @@ def count_pieces(
     >>> count_pieces("to be or not to be", "words")
     {'to': 2, ' ': 5, 'be': 2, 'or': 1, 'not': 1}
     """
-    names = special.different(special_tokens)
+    return dict(_counted(documents, pattern, special.different(special_tokens)).items())
+
+
+def _counted(
+    documents: str | Iterable[str], pattern: presplit.Pattern, names: Collection[str]
+) -> Mapping[str, int]:
+    """What `count_pieces` gives; of a long text whose split is compiled, as `bpe.compiled.Pieces`."""
     expressions = presplit.resolve(pattern)
     counts: dict[str, int] = {}
     for document in documents_of(documents):
         for part, is_special in special.parts(document, names):
-            if not is_special:
-                _count_pieces(part, expressions, counts)
+            if is_special:
+                continue
+            pieces = _compiled_pieces(part, expressions)
+            if pieces is not None and part is documents:
+                return pieces
+            for piece, count in pieces.items() if pieces is not None else _each(part, expressions):
+                counts[piece] = counts.get(piece, 0) + count
     return counts
 
 
-def _count_pieces(text: str, expressions: tuple[str, ...], counts: dict[str, int]) -> None:
-    """Add the pieces of a text to the counts."""
-    if expressions and engine_for("auto", len(text)) == "compiled":
-        from bpe import compiled, scanner
+def _compiled_pieces(text: str, expressions: tuple[str, ...]) -> Pieces | None:
+    """The pieces of a text, if it is long enough and there is a compiled scanner for its split."""
+    if engine_for("auto", len(text)) != "compiled":
+        return None
+    from bpe import compiled, scanner
 
-        if scanner.knows(expressions):
-            for piece, count in compiled.counted_pieces(text, expressions):
-                counts[piece] = counts.get(piece, 0) + count
-            return
-    for piece in presplit.pieces(text, expressions):
-        counts[piece] = counts.get(piece, 0) + 1
+    return compiled.counted(text, expressions) if scanner.knows(expressions) else None
+
+
+def _each(text: str, expressions: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """The pieces of a text, one after the other."""
+    return ((piece, 1) for piece in presplit.pieces(text, expressions))
 
 
 def _steps(

@@ -11,14 +11,21 @@ Training is the algorithm of `bpe.incremental`. Four things differ, and none cha
 Memory for a text of n symbols, in bytes: 8 n for the symbols and the pairs of the positions, 8 n more for
 weights where pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
 
-Encoding looks up a piece that came before in the same text, and copies its ids; only a new one is merged.
+Pieces are cut and counted on all cores, each with a stretch of the text, and added up in the order of the
+text, since order decides ties. They stay where they are in the text, and only few ever become strings.
+
+Encoding looks up a piece that came before in the same text, and copies its ids; only a new one is merged. It
+takes 1 byte a byte of text for a copy, 8 for each piece, and 4 for each symbol.
 """
 
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numba
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
 
     Int32s = NDArray[numpy.int32]
     Int64s = NDArray[numpy.int64]
+    Bytes = NDArray[numpy.uint8]
+    Words = NDArray[numpy.uint64]
     Codes = NDArray[Any]  # uint8, the bytes of a text; or uint32, its code points
 
 # Of compiled functions: what Python and numpy call integers is one there.
@@ -43,6 +52,8 @@ NOTHING = -1  # in place of a symbol: between pieces, and inside of tokens. In p
 LONGEST_TEXT = 2**31 - 2  # positions are 32-bit integers
 STEPS_AT_ONCE = 100  # merges between two looks from Python
 
+# The arrays of _State over the pairs.
+OF_PAIRS = ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
 # Places in _State.numbers.
 PAIRS, POSITIONS, HEAP, TOKENS = range(4)
 
@@ -100,9 +111,11 @@ def learn_merges(
 
     Raises ValueError for a text of more than 2,147,483,646 symbols.
     """
-    ends = numpy.cumsum([len(piece) for piece in pieces], dtype=numpy.int64)
-    ids = numpy.fromiter(chain.from_iterable(pieces), dtype=numpy.int32)
-    return learn(*_separated(ids, ends, counts), num_merges, first_id, min_frequency)
+    ids = numpy.fromiter(chain.from_iterable(pieces), dtype=numpy.uint32)
+    ends = numpy.cumsum(list(map(len, pieces)), dtype=numpy.int64)
+    same = numpy.arange(int(ids.max(initial=0)) + 1, dtype=numpy.int32)
+    symbols, weights = _laid_out(ids, ends - numpy.diff(ends, prepend=0), ends, _int64s(counts), same)
+    return learn(symbols, weights, num_merges, first_id, min_frequency)
 
 
 def laid_out(counts: Mapping[str, int], base_ids: Mapping[Any, int], as_bytes: bool) -> tuple[Int32s, Int64s]:
@@ -110,22 +123,53 @@ def laid_out(counts: Mapping[str, int], base_ids: Mapping[Any, int], as_bytes: b
 
     base_ids: from a byte, or a character, to its id.
     """
-    text = "".join(counts)
-    codes = codes_of(text, as_bytes)
+    base = _base_table(base_ids)
+    if isinstance(counts, Pieces) and as_bytes:
+        starts, lengths = counts.rows[:, START], counts.rows[:, LENGTH]
+        return _laid_out(counts.data, starts, starts + lengths, counts.rows[:, COUNT], base)
+    codes = codes_of("".join(counts), as_bytes)
     ends = _code_ends(list(map(len, counts)), codes, as_bytes)
-    return _separated(_base_table(base_ids)[codes], ends, list(counts.values()))
+    return _laid_out(codes, ends - numpy.diff(ends, prepend=0), ends, _int64s(list(counts.values())), base)
 
 
-def _separated(ids: Int32s, ends: Int64s, counts: Sequence[int]) -> tuple[Int32s, Int64s]:
-    """The pieces ids[:ends[0]], ids[ends[0]:ends[1]], … with separators; and the weights, if any is not 1."""
-    symbols = numpy.full(len(ids) + len(ends) + 1, NOTHING, dtype=numpy.int32)
-    lengths = numpy.diff(ends, prepend=0)
-    # A separator stands before the first piece, and one after each.
-    symbols[numpy.arange(1, len(ids) + 1) + numpy.repeat(numpy.arange(len(ends)), lengths)] = ids
-    if all(count == 1 for count in counts):
-        return symbols, numpy.empty(0, dtype=numpy.int64)
-    weights = numpy.repeat(numpy.array(counts, dtype=numpy.int64), lengths + 1)
-    return symbols, numpy.concatenate([numpy.zeros(1, dtype=numpy.int64), weights])
+def _int64s(numbers: Sequence[int]) -> Int64s:
+    return numpy.array(numbers, dtype=numpy.int64)
+
+
+def _laid_out(
+    codes: Codes, starts: Int64s, ends: Int64s, counts: Int64s, base: Int32s
+) -> tuple[Int32s, Int64s]:
+    """Symbols and weights of the pieces codes[starts[0]:ends[0]], …; no weights if all counts are 1.
+
+    base: int32, from a code to the id of its token.
+    """
+    size = int((ends - starts).sum()) + len(ends) + 1
+    symbols = numpy.empty(size, dtype=numpy.int32)
+    weights = numpy.empty(0 if bool((counts == 1).all()) else size, dtype=numpy.int64)
+    starts, ends, counts = map(numpy.ascontiguousarray, (starts, ends, counts))
+    _lay_out(codes, starts, ends, counts, base, symbols, weights)
+    return symbols, weights
+
+
+@_compiled
+def _lay_out(
+    codes: Codes, starts: Int64s, ends: Int64s, counts: Int64s, base: Int32s, symbols: Int32s, weights: Int64s
+) -> None:
+    """Write the symbols of the pieces, with NOTHING before, between and after them. One step a code."""
+    i = 0
+    for piece in range(-1, len(ends)):
+        weight = 0
+        if piece >= 0:
+            weight = counts[piece]
+            for k in range(starts[piece], ends[piece]):
+                symbols[i] = base[codes[k]]
+                if len(weights):
+                    weights[i] = weight
+                i += 1
+        symbols[i] = NOTHING
+        if len(weights):
+            weights[i] = weight
+        i += 1
 
 
 def learn(
@@ -150,7 +194,7 @@ def learn(
         if finished:
             return
         if learned < wanted:
-            state = _with_more_room(state)
+            state = _with_more_room(state, *_needed(state, state.heap[0]))
 
 
 def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int) -> _State:
@@ -190,15 +234,17 @@ def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int
     return state
 
 
-def _with_more_room(state: _State) -> _State:
-    """The same state, with twice the room for pairs and lists."""
-    longer = {
-        name: numpy.concatenate([array, numpy.empty_like(array)])
-        for name in ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
-        for array in [getattr(state, name)]
-    }
-    positions = numpy.concatenate([state.positions, numpy.empty_like(state.positions)])
-    return state._replace(positions=positions, **longer)
+def _with_more_room(state: _State, positions: int, pairs: int) -> _State:
+    """The same state with room for so many more positions and pairs, and half as many again."""
+    room = {"positions": int(state.numbers[POSITIONS]) + positions}
+    room |= dict.fromkeys(OF_PAIRS, int(state.numbers[PAIRS]) + pairs)
+    longer = {}
+    for name, wanted in room.items():
+        array = getattr(state, name)
+        if wanted > len(array):
+            longer[name] = numpy.empty(wanted + wanted // 2, dtype=array.dtype)
+            longer[name][: len(array)] = array
+    return state._replace(**longer)
 
 
 @_compiled
@@ -295,11 +341,10 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
         pair = _most_frequent(state, min_frequency)
         if pair == NOTHING:
             return number, True
-        # A merge makes two pairs at each of its places at most, and one for each symbol on each side.
-        most = 2 * (state.end[pair] - state.first[pair])
-        if state.numbers[POSITIONS] + most > len(state.positions) or state.numbers[PAIRS] + min(
-            most, 2 * state.lengths.size
-        ) > len(state.left):
+        positions, pairs = _needed(state, pair)
+        if state.numbers[POSITIONS] + positions > len(state.positions) or state.numbers[PAIRS] + pairs > len(
+            state.left
+        ):
             return number, False
         _take_from_heap(state)
         steps[number, 0], steps[number, 1] = state.left[pair], state.right[pair]
@@ -307,6 +352,16 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
         _merge(state, pair, first_id + number, min_frequency)
         steps[number, 3] = state.numbers[TOKENS]
     return len(steps), False
+
+
+@_compiled
+def _needed(state: _State, pair: Integer) -> tuple[Integer, Integer]:
+    """How many positions and pairs a merge adds at most: two at each of its places.
+
+    Pairs are at most two for each symbol there is, too.
+    """
+    places = state.end[pair] - state.first[pair]
+    return 2 * places, min(2 * places, 2 * state.lengths.size)
 
 
 @_compiled
@@ -487,7 +542,9 @@ def _add_to_heap(state: _State, pair: int) -> None:
 # --- encoding
 
 SHORT = 64  # symbols of a piece that is merged by looking at all its pairs again and again
-REMEMBERED = 1 << 17  # pieces, at most
+EXACT = 7  # bytes of a piece that fit into its key
+LONGEST_KEPT = 31  # codes of a piece that is remembered; its key tells lengths up to 127 bytes apart
+REMEMBERED = 1 << 14  # pieces, at most
 NEVER = 2**63 - 1  # what stands for a pair that is not merged
 
 
@@ -497,22 +554,28 @@ class _Tables(NamedTuple):
     base: int32, from a code (a byte, or a code point) to the id of its token, or NOTHING.
     pairs: int64 (places, 2), a hash table from (left << 32 | right) to (rank << 32 | id of the joined token).
     joints: int64 (places,), a hash table of the codes (left << 32 | right) at which tokens are joined.
-    whole: int32 (places,), a hash table of the tokens that are taken whole, by their codes; (0,) for none.
-    token_codes, token_ends: the codes of all tokens one after the other, and int64, where each one ends.
+    whole: int64 (places, 2), a hash table from the keys of the tokens that are taken whole to their ids;
+    (0, 2) for none.
+    filled: uint8, a bit for each place that a pair hashes to; most looks end here, at a pair that is none.
+    token_words, token_ends: all tokens one after the other, as `_words_of` gives them, and int64, where each
+    one ends, in codes of `width` bytes.
     """
 
     base: Int32s
     pairs: Int64s
+    filled: Bytes
     joints: Int64s
-    whole: Int32s
-    token_codes: Codes
+    whole: Int64s
+    token_words: Words
     token_ends: Int64s
+    width: int
 
 
 def apply_merges(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
     """The same ids as `bpe.naive.apply_merges`, of a single piece. `Encoder` takes whole texts."""
     merged = numpy.array(ids, dtype=numpy.int32)
-    left: list[int] = merged[: _merged(merged, _pair_table(ranks))].tolist()
+    scratch = numpy.empty(SHORT, dtype=numpy.int64)
+    left: list[int] = merged[: _merged(merged, 0, len(merged), *_pair_table(ranks), scratch)].tolist()
     return left
 
 
@@ -539,14 +602,15 @@ class Encoder:
         base = _base_table(symbol_ids)
         all_codes = [codes_of(token or "", self.as_bytes) for token in tokens]
         token_ends = numpy.cumsum([len(token) for token in all_codes], dtype=numpy.int64)
-        token_codes = numpy.concatenate(all_codes)
+        token_words = _words_of(numpy.concatenate(all_codes))
+        width = 1 if self.as_bytes else 4
         joints = {(int(all_codes[left][-1]) << 32) | int(all_codes[right][0]) for left, right in ranks}
         joint_table = numpy.full(_places(len(joints)), NOTHING, dtype=numpy.int64)
         _fill_set(joint_table, numpy.array(list(joints), dtype=numpy.int64))
-        whole = numpy.full(_places(len(tokens)) if whole_pieces else 0, NOTHING, dtype=numpy.int32)
+        whole = numpy.zeros((_places(len(tokens)) if whole_pieces else 0, 2), dtype=numpy.int64)
         if whole_pieces:
-            _fill_whole(whole, token_codes, token_ends)
-        self.tables = _Tables(base, _pair_table(ranks), joint_table, whole, token_codes, token_ends)
+            _fill_whole(whole, token_words, token_ends, width)
+        self.tables = _Tables(base, *_pair_table(ranks), joint_table, whole, token_words, token_ends, width)
 
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
@@ -561,7 +625,8 @@ class Encoder:
             ends = ends[: _run_ends(codes, self.tables.joints, ends)]
         ids = numpy.empty(len(codes), dtype=numpy.int32)
         remembered = numpy.zeros((min(REMEMBERED, _places(len(ends))), 4), dtype=numpy.int64)
-        number = _encode(codes, ends, self.tables, remembered, ids)
+        scratch = numpy.empty(SHORT, dtype=numpy.int64)
+        number = _encode(codes, _words_of(codes), ends, self.tables, remembered, ids, scratch)
         return None if number == NOTHING else ids[:number].copy()
 
 
@@ -573,6 +638,13 @@ def codes_of(text: str | bytes, as_bytes: bool) -> Codes:
     if isinstance(text, str):
         text = text.encode("utf-8" if as_bytes else "utf-32-le")
     return numpy.frombuffer(text, dtype=numpy.uint8 if as_bytes else "<u4")
+
+
+def _words_of(codes: Codes) -> Words:
+    """The bytes of the codes eight at a time, and at least eight zeros behind them; uint64."""
+    words = numpy.zeros(codes.nbytes // 8 + 2, dtype=numpy.uint64)
+    words.view(numpy.uint8)[: codes.nbytes] = codes.view(numpy.uint8)
+    return words
 
 
 def _code_ends(lengths: Sequence[int], codes: Codes, as_bytes: bool) -> Int64s:
@@ -593,56 +665,142 @@ def _base_table(base_ids: Mapping[Any, int]) -> Int32s:
     return table
 
 
-def counted_pieces(text: str, expressions: Sequence[str]) -> Iterator[tuple[str, int]]:
+# --- pieces and their counts
+
+# Columns of Pieces.rows.
+START, LENGTH, COUNT, KEY = range(4)
+ROOM = 1 << 12  # different pieces, at first
+PART = 1 << 18  # bytes of text that are cut before they are counted
+
+
+class Pieces(Mapping[str, int]):
     """The different pieces of a text in order of first appearance, and how often each occurs.
 
-    expressions: a split that `bpe.scanner` knows.
+    data: the text in UTF-8, uint8 (n,). rows: int64 (pieces, 4), where a piece begins, its length in
+    bytes, its count, and its key. Becomes strings only where it is read as a mapping.
+    """
+
+    def __init__(self, data: Codes, rows: Int64s) -> None:
+        self.data, self.rows = data, rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        for start, length in self.rows[:, [START, LENGTH]].tolist():
+            yield self.data[start : start + length].tobytes().decode("utf-8")
+
+    def __getitem__(self, piece: str) -> int:
+        return self._counts[piece]
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        counts: list[int] = self.rows[:, COUNT].tolist()
+        return dict(zip(self, counts, strict=True))
+
+
+def counted(text: str, expressions: Sequence[str]) -> Pieces:
+    """The pieces of a text, cut and counted on all cores.
+
+    expressions: a split that `bpe.scanner` knows. Takes 40 bytes for each different piece, beside the text.
     """
     data = codes_of(text, as_bytes=True)
-    ends = scanner.ends(data, expressions)
-    pieces = numpy.zeros((1 << 12, 4), dtype=numpy.int64)
-    number, piece = 0, 0
-    while piece < len(ends):
-        pieces = numpy.concatenate([pieces, numpy.zeros_like(pieces)])
-        table = numpy.full(2 * len(pieces), NOTHING, dtype=numpy.int32)
-        number, piece = _count(data, ends, piece, pieces, number, table)
-    for start, length, count, _ in pieces[:number].tolist():
-        yield data[start : start + length].tobytes().decode("utf-8"), count
+    words = _words_of(data)
+    borders = scanner.borders(data, min(_cores(), len(data) // PART + 1))
+    with ThreadPoolExecutor(_cores()) as pool:
+        counters = list(
+            pool.map(lambda border: _counted_range(data, words, expressions, *border), pairwise(borders))
+        )
+    for counter in counters[1:]:
+        counters[0].add(counter.rows[: counter.number])
+    return Pieces(data, counters[0].rows[: counters[0].number])
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _counted_range(data: Codes, words: Words, expressions: Sequence[str], start: int, stop: int) -> _Counter:
+    """Count the pieces that begin at `start`, where one does, or later, and before `stop`."""
+    counter = _Counter(words)
+    while start < stop:
+        ends = scanner.ends(data, expressions, start, min(start + PART, stop))
+        rows = numpy.empty((len(ends), 4), dtype=numpy.int64)
+        _rows_of(words, start, ends, rows)
+        counter.add(rows)
+        start = int(ends[-1])
+    return counter
+
+
+class _Counter:
+    """Different pieces of a text, in rows as in `Pieces`, and a hash table of them, int32; both grow."""
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self.number = 0
+        self.rows = numpy.empty((ROOM, 4), dtype=numpy.int64)
+        self.table = numpy.full(2 * len(self.rows), NOTHING, dtype=numpy.int32)
+
+    def add(self, rows: Int64s) -> None:
+        done = 0
+        while done < len(rows):
+            self.number, done = _add_rows(self.words, rows, done, self.rows, self.number, self.table)
+            if done < len(rows):
+                self.rows = numpy.concatenate([self.rows, numpy.empty_like(self.rows)])
+                self.table = numpy.full(2 * len(self.rows), NOTHING, dtype=numpy.int32)
+                _fill_table(self.table, self.rows, self.number)
 
 
 @_compiled
-def _count(
-    data: Codes, ends: Int64s, piece: int, pieces: Int64s, number: int, table: Int32s
-) -> tuple[int, int]:
-    """Count pieces from number `piece` on, until they end or the table is half full.
+def _rows_of(words: Words, start: int, ends: Int64s, rows: Int64s) -> None:
+    """Write a row for each piece, with the count 1."""
+    for piece in range(len(ends)):
+        end = ends[piece]
+        rows[piece, START], rows[piece, LENGTH], rows[piece, COUNT] = start, end - start, 1
+        rows[piece, KEY] = _key_of(words, start, end)
+        start = end
 
-    pieces: int64 (room, 4), start, length, count and hash of each different piece; `number` are there.
-    table: int32 (2 · room,), empty, a hash table of them. Returns how many there are then, and the next
-    piece.
-    """
+
+@_compiled
+def _fill_table(table: Int32s, rows: Int64s, number: int) -> None:
+    """Put the first rows, which are all different, into a hash table."""
     mask = len(table) - 1
     for known in range(number):
-        place = pieces[known, 3] & mask
+        place = _hashed(rows[known, KEY]) & mask
         while table[place] != NOTHING:
             place = (place + 1) & mask
         table[place] = known
-    while piece < len(ends) and number < len(pieces):
-        start = ends[piece - 1] if piece else 0
-        length = ends[piece] - start
-        hashed = _hash_of(data, start, ends[piece])
-        place = hashed & mask
+
+
+@_compiled
+def _add_rows(
+    words: Words, rows: Int64s, done: int, known: Int64s, number: int, table: Int32s
+) -> tuple[int, int]:
+    """Add rows[done:] to the `number` rows in `known`, until they end or there is no more room.
+
+    Returns how many are known then, and how many rows are done. One search a row.
+    """
+    mask = len(table) - 1
+    while done < len(rows) and number < len(known):
+        start, length, key = rows[done, START], rows[done, LENGTH], rows[done, KEY]
+        place = _hashed(key) & mask
         while table[place] != NOTHING:
-            known = table[place]
-            if pieces[known, 1] == length and _same(data, start, data, pieces[known, 0], length):
+            other = table[place]
+            if (
+                known[other, KEY] == key
+                and known[other, LENGTH] == length
+                and _same_piece(words, start, words, known[other, START], length)
+            ):
+                known[other, COUNT] += rows[done, COUNT]
                 break
             place = (place + 1) & mask
         if table[place] == NOTHING:
             table[place] = number
-            pieces[number, 0], pieces[number, 1], pieces[number, 3] = start, length, hashed
+            known[number] = rows[done]
             number += 1
-        pieces[table[place], 2] += 1
-        piece += 1
-    return number, piece
+        done += 1
+    return number, done
 
 
 # --- hash tables
@@ -653,22 +811,33 @@ def _places(number: int) -> int:
     return 1 << (2 * number + 1).bit_length()
 
 
-def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> Int64s:
+def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> tuple[Int64s, Bytes]:
+    """The pairs and the filter of `_Tables`."""
     table = numpy.full((_places(len(ranks)), 2), NOTHING, dtype=numpy.int64)
+    filled = numpy.zeros(max(len(table) // 2, 8), dtype=numpy.uint8)  # four bits a place
     entries = [(left << 32 | right, rank << 32 | new) for (left, right), (rank, new) in ranks.items()]
-    _fill_pairs(table, numpy.array(entries, dtype=numpy.int64).reshape(-1, 2))
-    return table
+    _fill_pairs(table, filled, numpy.array(entries, dtype=numpy.int64).reshape(-1, 2))
+    return table, filled
 
 
 @_compiled
-def _fill_pairs(table: Int64s, entries: Int64s) -> None:
-    """Put entries (key, value) into a hash table."""
+def _fill_pairs(table: Int64s, filled: Bytes, entries: Int64s) -> None:
+    """Put entries (key, value) into a hash table and its filter."""
     mask = len(table) - 1
     for k in range(len(entries)):
-        place = _hashed(entries[k, 0]) & mask
+        hashed = _hashed(entries[k, 0])
+        byte, bit = _bit_of(hashed, filled)
+        filled[byte] |= numpy.uint8(1 << bit)
+        place = hashed & mask
         while table[place, 0] != NOTHING:
             place = (place + 1) & mask
         table[place] = entries[k]
+
+
+@_compiled
+def _bit_of(hashed: Integer, filled: Bytes) -> tuple[Integer, Integer]:
+    """Which byte of the filter, and which bit in it; by other bits of the hash than a place in the table."""
+    return (hashed >> 43) & (len(filled) - 1), (hashed >> 40) & 7
 
 
 @_compiled
@@ -683,35 +852,60 @@ def _fill_set(table: Int64s, keys: Int64s) -> None:
 
 
 @_compiled
-def _fill_whole(whole: Int32s, token_codes: Codes, token_ends: Int64s) -> None:
-    """Put the tokens into a hash table by their codes."""
+def _fill_whole(whole: Int64s, token_words: Words, token_ends: Int64s, width: int) -> None:
+    """Put the tokens into a hash table by their keys."""
     mask = len(whole) - 1
     start = 0
     for i in range(len(token_ends)):
         end = token_ends[i]
         if end > start:
-            place = _hash_of(token_codes, start, end) & mask
-            while whole[place] != NOTHING:
+            key = _key_of(token_words, start * width, end * width)
+            place = _hashed(key) & mask
+            while whole[place, 0]:
                 place = (place + 1) & mask
-            whole[place] = i
+            whole[place, 0], whole[place, 1] = key, i
         start = end
 
 
 @_compiled
-def _hash_of(codes: Codes, start: Integer, end: Integer) -> Integer:
-    """A number that depends on all codes of a piece, 0 or more (FNV-1a, then mixed). One step a code."""
-    mixed = numpy.uint64(0xCBF29CE484222325)
-    for k in range(start, end):
-        mixed = (mixed ^ numpy.uint64(codes[k])) * numpy.uint64(0x100000001B3)
-    return _hashed(numpy.int64(mixed))
+def _eight(words: Words, start: Integer, length: Integer) -> Any:
+    """Up to eight bytes from `start` on, as one number."""
+    place, bits = start >> 3, numpy.uint64((start & 7) << 3)
+    one = numpy.uint64(1)
+    # They lie in two words; shifting by 64 bits is not defined, so it is done in two steps.
+    found = words[place] >> bits | (words[place + 1] << one) << (numpy.uint64(63) - bits)
+    if length < 8:
+        found &= (one << numpy.uint64(8 * length)) - one
+    return found
 
 
 @_compiled
-def _same(codes: Codes, start: int, others: Codes, other_start: int, length: int) -> bool:
-    """Whether two pieces of the same length have the same codes."""
-    for k in range(length):  # noqa: SIM110
-        if codes[start + k] != others[other_start + k]:
+def _key_of(words: Words, start: Integer, end: Integer) -> Integer:
+    """A number for a piece, above 0: its length, up to 127, in the highest byte, and its bytes in the others.
+
+    start, end: in bytes. Of more than 7 bytes a hash stands in their place, and other pieces may have the
+    same. One step for eight bytes.
+    """
+    length = end - start
+    if length <= EXACT:
+        return length << 56 | numpy.int64(_eight(words, start, length))
+    mixed = numpy.uint64(length)
+    while start < end:
+        mixed = (mixed ^ _eight(words, start, end - start)) * numpy.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> numpy.uint64(32)
+        start += 8
+    return min(length, 127) << 56 | numpy.int64(mixed >> numpy.uint64(8))
+
+
+@_compiled
+def _same_piece(words: Words, start: Integer, others: Words, other_start: Integer, length: Integer) -> bool:
+    """Whether two pieces of the same key and length, in bytes, are the same."""
+    if length <= EXACT:
+        return True
+    while length > 0:
+        if _eight(words, start, length) != _eight(others, other_start, length):
             return False
+        start, other_start, length = start + 8, other_start + 8, length - 8
     return True
 
 
@@ -735,60 +929,105 @@ def _run_ends(codes: Codes, joints: Int64s, ends: Int64s) -> int:
 
 
 @_compiled
-def _encode(codes: Codes, ends: Int64s, tables: _Tables, remembered: Int64s, ids: Int32s) -> int:
+def _encode(
+    codes: Codes,
+    words: Words,
+    ends: Int64s,
+    tables: _Tables,
+    remembered: Int64s,
+    ids: Int32s,
+    scratch: Int64s,
+) -> int:
     """Write the ids of all pieces; return how many there are, or NOTHING where a symbol has no token.
 
-    remembered: int64 (places, 4), zeros at first: start and length of a piece, and of its ids. A piece has
-    one place, and takes it from the one that was there. A piece that came before costs a look at its codes.
+    remembered: int64 (places, 4), zeros at first: the key of a piece, where it begins, where its ids begin,
+    and how many they are. A piece has one place, and takes it from the one that was there. A piece that came
+    before costs a look at its bytes. scratch: int64 (SHORT,), of any content.
     """
+    # The tuple itself is not passed on: for each piece, references to its arrays would be counted.
+    base, pairs, filled, whole = tables.base, tables.pairs, tables.filled, tables.whole
+    token_words, token_ends, width = tables.token_words, tables.token_ends, tables.width
     start, number = 0, 0
+    mask = len(remembered) - 1
     for end in ends:
         length = end - start
-        hashed = _hash_of(codes, start, end)
-        entry = remembered[hashed & (len(remembered) - 1)]
-        if entry[1] == length and _same(codes, start, codes, entry[0], length):
-            for k in range(entry[3]):
-                ids[number + k] = ids[entry[2] + k]
-            number += entry[3]
+        key = _key_of(words, start * width, end * width)
+        place = _hashed(key) & mask
+        if (
+            remembered[place, 0] == key
+            and length <= LONGEST_KEPT
+            and _same_piece(words, start * width, words, remembered[place, 1] * width, length * width)
+        ):
+            first, found = remembered[place, 2], remembered[place, 3]
+            for k in range(found):
+                ids[number + k] = ids[first + k]
         else:
-            found = _encode_piece(codes, start, end, hashed, tables, ids[number : number + length])
-            if found == NOTHING:
+            token = _whole_token(words, start, length, key, whole, token_words, token_ends, width)
+            if token != NOTHING:
+                ids[number], found = token, 1
+            elif _base_ids(codes, start, length, base, ids, number):
+                found = _merged(ids, number, length, pairs, filled, scratch)
+            else:
                 return NOTHING
-            entry[0], entry[1], entry[2], entry[3] = start, length, number, found
-            number += found
+            remembered[place, 0], remembered[place, 1] = key, start
+            remembered[place, 2], remembered[place, 3] = number, found
+        number += found
         start = end
     return number
 
 
 @_compiled
-def _encode_piece(codes: Codes, start: int, end: int, hashed: int, tables: _Tables, ids: Int32s) -> int:
-    """Write the ids of one piece, codes[start:end], into `ids`; return how many, or NOTHING."""
-    if len(tables.whole):
-        mask = len(tables.whole) - 1
-        place = hashed & mask
-        while tables.whole[place] != NOTHING:
-            token = tables.whole[place]
-            token_start = tables.token_ends[token - 1] if token else 0
-            if tables.token_ends[token] - token_start == end - start and _same(
-                codes, start, tables.token_codes, token_start, end - start
-            ):
-                ids[0] = token
-                return 1
-            place = (place + 1) & mask
-    for k in range(start, end):
-        code = codes[k]
-        ids[k - start] = tables.base[code] if code < len(tables.base) else NOTHING
-        if ids[k - start] == NOTHING:
-            return NOTHING
-    return _merged(ids, tables.pairs)
+def _whole_token(
+    words: Words,
+    start: Integer,
+    length: Integer,
+    key: Integer,
+    whole: Int64s,
+    token_words: Words,
+    token_ends: Int64s,
+    width: int,
+) -> Integer:
+    """The token that is the piece, or NOTHING. One search."""
+    if not len(whole):
+        return NOTHING
+    mask = len(whole) - 1
+    place = _hashed(key) & mask
+    while whole[place, 0]:
+        token = whole[place, 1]
+        token_start = token_ends[token - 1] if token else 0
+        if (
+            whole[place, 0] == key
+            and token_ends[token] - token_start == length
+            and _same_piece(words, start * width, token_words, token_start * width, length * width)
+        ):
+            return token
+        place = (place + 1) & mask
+    return NOTHING
 
 
 @_compiled
-def _rank(pairs: Int64s, left: Integer, right: Integer) -> Integer:
+def _base_ids(
+    codes: Codes, start: Integer, length: Integer, base: Int32s, ids: Int32s, first: Integer
+) -> bool:
+    """Write the ids of a piece's codes to ids[first:]; False where a code has no token."""
+    for k in range(length):
+        code = codes[start + k]
+        if code >= len(base) or base[code] == NOTHING:
+            return False
+        ids[first + k] = base[code]
+    return True
+
+
+@_compiled
+def _rank(pairs: Int64s, filled: Bytes, left: Integer, right: Integer) -> Integer:
     """(rank << 32 | id of the joined token) of a pair, or NEVER."""
     key = (numpy.int64(left) << 32) | right
+    hashed = _hashed(key)
+    byte, bit = _bit_of(hashed, filled)
+    if not filled[byte] >> bit & 1:
+        return NEVER
     mask = len(pairs) - 1
-    place = _hashed(key) & mask
+    place = hashed & mask
     while pairs[place, 0] != key:
         if pairs[place, 0] == NOTHING:
             return NEVER
@@ -797,34 +1036,39 @@ def _rank(pairs: Int64s, left: Integer, right: Integer) -> Integer:
 
 
 @_compiled
-def _merged(ids: Int32s, pairs: Int64s) -> int:
-    """Merge the ids of a piece in place, the lowest rank first; return how many are left."""
-    if len(ids) > SHORT:
-        return _merged_by_heap(ids, pairs)
-    ranks = numpy.empty(SHORT, dtype=numpy.int64)
-    number = len(ids)
+def _merged(
+    ids: Int32s, first: Integer, number: Integer, pairs: Int64s, filled: Bytes, ranks: Int64s
+) -> Integer:
+    """Merge ids[first : first + number] in place, the lowest rank first; return how many are left.
+
+    ranks: int64 (SHORT,), of any content. Costs a look at all pairs for each merge.
+    """
+    if number > SHORT:
+        return _merged_by_heap(ids[first : first + number], pairs, filled)
     for k in range(number - 1):
-        ranks[k] = _rank(pairs, ids[k], ids[k + 1])
+        ranks[k] = _rank(pairs, filled, ids[first + k], ids[first + k + 1])
     while number > 1:
         best = 0
         for k in range(1, number - 1):
             if ranks[k] < ranks[best]:
                 best = k
-        if ranks[best] == NEVER:
+        lowest = ranks[best]
+        if lowest == NEVER:
             break
-        ids[best] = ranks[best] & 0xFFFFFFFF
+        ids[first + best] = lowest & 0xFFFFFFFF
         number -= 1
         for k in range(best + 1, number):
-            ids[k] = ids[k + 1]
+            ids[first + k] = ids[first + k + 1]
             ranks[k - 1] = ranks[k]
         if best > 0:
-            ranks[best - 1] = _rank(pairs, ids[best - 1], ids[best])
-        ranks[best] = _rank(pairs, ids[best], ids[best + 1]) if best + 1 < number else NEVER
+            ranks[best - 1] = _rank(pairs, filled, ids[first + best - 1], ids[first + best])
+        if best + 1 < number:
+            ranks[best] = _rank(pairs, filled, ids[first + best], ids[first + best + 1])
     return number
 
 
 @_compiled
-def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
+def _merged_by_heap(ids: Int32s, pairs: Int64s, filled: Bytes) -> int:
     """The same for a long piece, as `bpe.incremental.apply_merges` does it, in time n log n.
 
     heap: (rank, position); an entry counts only while the pair at the position has that rank.
@@ -833,14 +1077,14 @@ def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
     before, after = numpy.arange(-1, number - 1), numpy.arange(1, number + 1)
     heap: list[Any] = [(numpy.int64(0), numpy.int64(0)) for _ in range(0)]  # empty, of known type
     for k in range(number - 1):
-        rank = _rank(pairs, ids[k], ids[k + 1])
+        rank = _rank(pairs, filled, ids[k], ids[k + 1])
         if rank != NEVER:
             heap.append((rank, k))
     heapq.heapify(heap)
     while heap:
         rank, i = heapq.heappop(heap)
         j = after[i]
-        if ids[i] == NOTHING or j == number or _rank(pairs, ids[i], ids[j]) != rank:
+        if ids[i] == NOTHING or j == number or _rank(pairs, filled, ids[i], ids[j]) != rank:
             continue
         ids[i], ids[j] = rank & 0xFFFFFFFF, NOTHING
         after[i] = after[j]
@@ -848,7 +1092,7 @@ def _merged_by_heap(ids: Int32s, pairs: Int64s) -> int:
             before[after[j]] = i
         for left in (before[i], i):
             if left >= 0 and after[left] < number:
-                later = _rank(pairs, ids[left], ids[after[left]])
+                later = _rank(pairs, filled, ids[left], ids[after[left]])
                 if later != NEVER:
                     heapq.heappush(heap, (later, left))
     left = 0

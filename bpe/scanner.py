@@ -57,19 +57,35 @@ def knows(expressions: Sequence[str]) -> bool:
     return tuple(expressions) in SPLITS
 
 
-def ends(data: Bytes, expressions: Sequence[str]) -> Int64s:
-    """Where the pieces of a text end: ascending, the last one at len(data).
+def ends(data: Bytes, expressions: Sequence[str], start: int = 0, stop: int | None = None) -> Int64s:
+    """Where the pieces end that begin at `start`, where one does, or later, and before `stop`; ascending.
 
-    data: the text in UTF-8, uint8 (n,). Costs a look or two at each byte, and 8 bytes for each piece.
+    data: the text in UTF-8, uint8 (n,). stop: its end by default; the last piece may reach beyond it. Costs a
+    look or two at each byte, and 8 bytes for each piece.
     """
     split = SPLITS[tuple(expressions)]
-    found = numpy.empty(len(data) // 4 + 16, dtype=numpy.int64)
-    number, start = 0, 0
+    stop = len(data) if stop is None else stop
+    found = numpy.empty((stop - start) // 4 + 16, dtype=numpy.int64)
+    number = 0
     while True:
-        number, start = _scan(data, classes(), split, found, number, start)
-        if start == len(data):
+        number, start = _scan(data, classes(), split, found, number, start, stop)
+        if start >= stop:
             return found[:number]
         found = numpy.concatenate([found, numpy.empty_like(found)])
+
+
+def borders(data: Bytes, parts: int) -> list[int]:
+    """Where to cut a text for so many workers: 0, its length, and between them places where a piece begins.
+
+    A piece begins between a line feed and a letter or number, whatever stands around them, in each of these
+    splits. There may be fewer parts, where the text has no such place.
+    """
+    places = [0]
+    for part in range(1, parts):
+        place = _border(data, classes(), max(places[-1], len(data) * part // parts))
+        if places[-1] < place < len(data):
+            places.append(place)
+    return [*places, len(data)]
 
 
 @cache
@@ -84,12 +100,23 @@ def classes() -> Bytes:
 
 
 @_compiled
-def _scan(data: Bytes, classes: Bytes, split: int, found: Int64s, number: int, start: int) -> tuple[int, int]:
-    """Write the ends of the pieces from `start` on into `found`, until it is full or the text ends.
+def _border(data: Bytes, classes: Bytes, start: int) -> int:
+    """The first place after `start` between a line feed and a letter or number, or the text's end."""
+    for place in range(start + 1, len(data)):
+        if data[place - 1] == ord("\n") and _class_at(data, classes, place)[0] & (LETTER | NUMBER):
+            return place
+    return len(data)
+
+
+@_compiled
+def _scan(
+    data: Bytes, classes: Bytes, split: int, found: Int64s, number: int, start: int, stop: int
+) -> tuple[int, int]:
+    """Write the ends of the pieces that begin from `start` on and before `stop`, until `found` is full.
 
     number: how many are in `found`. Returns how many are then, and where the last piece ends.
     """
-    while start < len(data) and number < len(found):
+    while start < stop and number < len(found):
         if split == GPT2:
             start = _gpt2(data, classes, start)
         elif split == GPT4O:
@@ -120,9 +147,10 @@ def _gpt2(data: Bytes, classes: Bytes, start: int) -> int:
 @_compiled
 def _gpt4(data: Bytes, classes: Bytes, start: int, split: int) -> int:
     """The end of the piece that begins at `start`, by the expression of GPT-4, Llama 3 or Qwen."""
-    end = _contraction(data, start, True)
-    if end > start:
-        return end
+    if data[start] == ord("'"):
+        end = _contraction(data, start, True)
+        if end > start:
+            return end
     kind, after = _class_at(data, classes, start)
     if kind & LETTER:
         return _run(data, classes, after, LETTER)
@@ -233,12 +261,17 @@ def _spaces(data: Bytes, classes: Bytes, start: int) -> int:
 def _run(data: Bytes, classes: Bytes, start: int, kind: int) -> int:
     """The end of the letters or numbers from `start` on; for kind 0, of what is neither, nor white space."""
     end = start
-    while end < len(data):
+    while True:
+        while end < len(data) and data[end] < 0x80 and classes[data[end]] & (LETTER | NUMBER) == kind:
+            if kind == 0 and classes[data[end]] & SPACE:
+                return end
+            end += 1
+        if end >= len(data) or data[end] < 0x80:
+            return end
         found, after = _class_at(data, classes, end)
         if found & (LETTER | NUMBER) != kind or (kind == 0 and found & SPACE):
-            break
+            return end
         end = after
-    return end
 
 
 @_compiled

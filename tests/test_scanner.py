@@ -1,5 +1,7 @@
 """The compiled scanner cuts where `regex` cuts: on nasty text, and at every code point of Unicode."""
 
+from itertools import pairwise
+
 import pytest
 
 numpy = pytest.importorskip("numpy")
@@ -36,22 +38,39 @@ def test_pieces_are_those_of_regex(name, text):
     assert cut(text, expressions) == list(presplit.pieces(text, expressions))
 
 
-AROUND = ["{}", "a{}a", "A{}B", "1{}1", " {} ", "'{}", "!{}\n", "{0}{0}a"]
+@pytest.mark.parametrize("name", NAMES)
+@given(st.lists(NASTY, min_size=1), st.integers(2, 6))
+def test_a_text_may_be_cut_at_borders(name, lines, parts):
+    """Between two borders stand the same pieces, whoever cuts them."""
+    data = numpy.frombuffer("\n".join(lines).encode("utf-8"), dtype=numpy.uint8)
+    expressions = presplit.resolve(name)
+    borders = scanner.borders(data, parts)
+    assert (borders[0], borders[-1]) == (0, len(data)) and len(borders) <= parts + 1
+    ends = [end for border in pairwise(borders) for end in scanner.ends(data, expressions, *border)]
+    assert ends == scanner.ends(data, expressions).tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "around"),
-    [
-        pytest.param(name, around, marks=() if around == "a{} {}1" else pytest.mark.full)
-        for name in NAMES
-        for around in [*AROUND, "a{} {}1"]
-    ],
-)
-def test_every_code_point_alone_and_between_others(name, around):
+AROUND = ["{}", "a{}a", "A{}B", "1{}1", " {} ", "'{}", "!{}\n", "{0}{0}a", "a{} {}1"]
+
+
+def at_every_change() -> list[str]:
+    """The code points at which the class changes, on both sides; those between them are of one class."""
+    table = scanner.classes()
+    changes = numpy.flatnonzero(numpy.diff(table))
+    return [chr(i) for i in sorted({*changes, *(changes + 1)}) if not 0xD800 <= i < 0xE000]
+
+
+def everywhere() -> list[str]:
+    return [chr(i) for i in range(scanner.CODE_POINTS) if not 0xD800 <= i < 0xE000]
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("chosen", [at_every_change, pytest.param(everywhere, marks=pytest.mark.full)])
+def test_every_code_point_alone_and_between_others(chosen, name, around):
     """All in one text; between two of them stands what no piece reaches across."""
     expressions = presplit.resolve(name)
-    code_points = [chr(i) for i in range(scanner.CODE_POINTS) if not 0xD800 <= i < 0xE000]
-    text = "\x1f0\x1f".join(around.format(*[code_point] * 2) for code_point in code_points)
+    text = "\x1f0\x1f".join(around.format(*[code_point] * 2) for code_point in chosen())
     assert cut(text, expressions) == list(presplit.pieces(text, expressions))
 
 
