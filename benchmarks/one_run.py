@@ -76,8 +76,8 @@ def measured(work: Callable[[], Any]) -> tuple[Any, Record]:
 
 
 def warm_up(path: Path, who: str) -> Path:
-    """The text to begin with, beside the one that is measured."""
-    return path.with_name("warm-up-compiled.txt" if who == "compiled" else "warm-up.txt")
+    """The text to begin with, which stands beside the one that is measured."""
+    return path.with_name("warm-up-compiled.txt" if who in ("compiled", "incremental") else "warm-up.txt")
 
 
 def train(who: str, path: Path, outcome: str, merges: int, split: str | None) -> Record:

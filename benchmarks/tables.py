@@ -9,6 +9,7 @@ Record = dict[str, Any]
 
 BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
 README = Path(__file__).resolve().parent.parent / "README.md"
+OTHER_WORK, DISTURBED = "not the same work", "disturbed"  # in notes
 GROWTH = {
     "train": "training, 1,500 merges, no split",
     "train-gpt4": "training, GPT-4 split, 8,192 tokens",
@@ -21,14 +22,19 @@ def markdown(content: Record) -> str:
     machine = content["machine"]
     parts = [
         f"One run of `{content['command']}` on {content['date']}: {machine['processor']}, {machine['cores']} "
-        f"cores, {machine['system']}, Python {machine['python']}. Seconds are medians of several runs; in "
-        "brackets, how many times ours that is, and bold is faster than ours. MB is the memory that the "
-        "process took beyond what it held before.",
+        f"cores, {machine['system']}, Python {machine['python']}. Seconds are "
+        f"{averaged(content['works'])}; in brackets, how many times ours that is, and bold is faster than ours. "
+        "MB is the memory that the process took beyond what it held before.",
         "\n".join(works_table(content["works"])),
         "\n".join(growth_table(content["growth"])),
         "\n".join(small_print(content)),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def averaged(works: list[Record]) -> str:
+    most = max((len(row["runs"]) for work in works for row in work["rows"]), default=1)
+    return "of one run each" if most == 1 else f"medians of up to {most} runs"
 
 
 def works_table(works: list[Record]) -> list[str]:
@@ -49,8 +55,9 @@ def works_table(works: list[Record]) -> list[str]:
 
 def other_cell(row: Record) -> str:
     ratio = f"{row['ratio']:.2g}" if row["ratio"] < 10 else f"{row['ratio']:,.0f}"
-    cell = f"{row['who']} {seconds(row['seconds'])} ({ratio})"
-    return f"**{cell}**" if row["ratio"] < 1 else cell
+    mark = "\\*" if OTHER_WORK in row["note"] else ""
+    cell = f"{row['who']}{mark} {seconds(row['seconds'])} ({ratio})"
+    return f"**{cell}**" if row["ratio"] < 1 and not row["who"].startswith("compiled") else cell
 
 
 def growth_table(growth: list[Record]) -> list[str]:
@@ -87,6 +94,11 @@ def small_print(content: Record) -> list[str]:
     ]
     if reasons:
         lines.append(f"Left out: {'; '.join(reasons)}.")
+    rows = [(work["name"], row) for work in content["works"] for row in work["rows"]]
+    if any(OTHER_WORK in row["note"] for _, row in rows):
+        lines.append("\\* Not the same work: it begins with characters and splits in its own way.")
+    if disturbed := [f"{row['who']} in {name}" for name, row in rows if DISTURBED in row["note"]]:
+        lines.append(f"The machine was busy, and these had to wait for a core: {', '.join(disturbed)}.")
     lines.append("How the outcomes compare, all times and notes: `data/results/benchmarks.json`.")
     return lines
 
