@@ -23,7 +23,8 @@ def markdown(content: Record) -> str:
     parts = [
         f"One run of `{content['command']}` on {content['date']}: {machine['processor']}, {machine['cores']} "
         f"cores, {machine['system']}, Python {machine['python']}. Seconds are {averaged(content['works'])}. "
-        "In brackets: how many times ours that is; bold is faster than ours. MB is the memory that the process took beyond what it held before.",
+        "In brackets: how many times ours that is; bold is faster than ours. MB is the memory that a process "
+        "took beyond what it held before.",
         "\n".join(works_table(content["works"])),
         "\n".join(growth_table(content["growth"])),
         "\n".join(small_print(content)),

@@ -55,6 +55,13 @@ def test_every_work_was_measured():
 # --- the command
 
 
+@pytest.fixture(autouse=True)
+def no_second_tries(request, monkeypatch):
+    """On a busy machine every run would be disturbed."""
+    if "again" not in request.node.name:
+        monkeypatch.setattr(benchmarks, "TRIES", 1)
+
+
 def quick(folder, *options: str) -> dict:
     done = CliRunner().invoke(benchmarks.main, ["--quick", "--into", str(folder), *options])
     assert done.exit_code == 0, done.output
@@ -67,7 +74,7 @@ def test_two_works_on_little_text(tmp_path):
     training, importing = content["works"]
     assert {row["who"] for row in training["rows"]} >= {"compiled", "incremental", "naive"}
     assert training["equality"].startswith("compiled, incremental, naive: the same merges")
-    assert [row["note"] for row in training["rows"][:3]] == ["one run"] * 3
+    assert all("one run" in row["note"] for row in training["rows"])
     assert importing["equality"].startswith("`import bpe` loads none of numpy, torch")
     assert "training on 2,000 poems" in tables.markdown(content)
     assert list(tmp_path.iterdir()) == [tmp_path / "benchmarks.json"]
