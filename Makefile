@@ -44,8 +44,10 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
 	@echo 'Installing the course into $(VENV), some minutes the first time; pip may be silent for long.'
-	@$(RUN) -m pip install --disable-pip-version-check -c .ci/constraints.txt -e ".[course,test]" || \
+	@$(RUN) -m pip install --disable-pip-version-check -c .ci/constraints.txt -e ".[course,fast,test]" || \
 	{ echo 'pip could not install the course; it says why above. It needs a network the first time.'; exit 1; }
+	@echo 'Compiling the fast engine, once, half a minute.'
+	@$(RUN) -m bpe compile || true
 	@pwd -P > $@
 
 data: $(INSTALLED)

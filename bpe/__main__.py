@@ -8,6 +8,7 @@ import click
 
 from bpe import __version__
 from bpe.commands.compare import compare
+from bpe.commands.compile import compile_engine
 from bpe.commands.decode import decode
 from bpe.commands.encode import encode
 from bpe.commands.encode_splits import encode_splits
@@ -53,6 +54,7 @@ class _Commands(click.Group):
         encode_splits,
         minigpt,
         vocabularies,
+        compile_engine,
         wikitext2,
     ],
 )

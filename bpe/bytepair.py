@@ -1,15 +1,16 @@
 """Byte pair encoding: the tokenizer, its training, and its file.
 
-The loops are in the engines, `bpe.naive` and `bpe.incremental`, which work on integers. This file turns
-text into integers and back, over bytes or over characters.
+The loops are in the engines, `bpe.naive`, `bpe.incremental` and `bpe.compiled`, which work on integers. This
+file turns text into integers and back, over bytes or over characters.
 """
 
 from __future__ import annotations
 
 import importlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +24,34 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+    from bpe.compiled import Encoder, Pieces
+
 Progress = bool | Callable[[MergeStep], object] | None
 
 # What a tokenizer remembers of encoding: at most so many runs of symbols, each at most so long.
 CACHED_RUNS, CACHED_LENGTH = 100_000, 64
 
-ENGINES = {"auto": "incremental", "naive": "naive", "incremental": "incremental"}
+ENGINES = ("auto", "naive", "incremental", "compiled")
+# Characters from which on "auto" takes the compiled engine, if Numba is there: loading it takes a second, in
+# which the incremental one is done with less.
+WORTH_COMPILING = 100_000
+
+
+def engine_for(name: str, size: int) -> str:
+    """The engine of that name; for "auto", the one that suits a text of `size` characters.
+
+    Raises ValueError for an unknown name.
+    """
+    if name not in ENGINES:
+        raise ValueError(f"unknown engine {name!r}: choose from {', '.join(map(repr, ENGINES))}")
+    if name == "auto":
+        return "compiled" if size >= WORTH_COMPILING and find_spec("numba") else "incremental"
+    return name
 
 
 def _engine(name: str) -> Any:
-    """The module that holds an engine's `learn_merges` and `apply_merges`."""
-    if name not in ENGINES:
-        raise ValueError(f"unknown engine {name!r}: choose from {', '.join(map(repr, ENGINES))}")
-    return importlib.import_module(f"bpe.{ENGINES[name]}")
+    """The module of an engine, with its `learn_merges` and `apply_merges`."""
+    return importlib.import_module(f"bpe.{name}")
 
 
 class BPETokenizer:
@@ -116,7 +132,7 @@ class BPETokenizer:
         list of these. Encoding cuts in the same way.
         special_tokens: strings that get ids of their own, after the merges. The text is cut at them.
         min_frequency: stop when no pair occurs so often, which may leave fewer tokens than asked for.
-        engine: "naive", "incremental", or "auto"; all give the same merges.
+        engine: "naive", "incremental", "compiled" (which needs Numba), or "auto"; all give the same merges.
         progress: a bar for True, none for False; None shows it to people and not in CI, tests and stored
         notebooks. A function is called with each `MergeStep`.
 
@@ -126,7 +142,7 @@ class BPETokenizer:
         [b'aaab']
         """
         names = special.different(special_tokens)
-        counts = count_pieces(text, pattern, names)
+        counts = _counted(text, pattern, names)
         return cls.train_from_counts(
             counts,
             vocab_size,
@@ -164,15 +180,7 @@ class BPETokenizer:
         base = _base_tokens(alphabet, base_tokens, counts)
         num_merges = _num_merges(vocab_size, len(base), len(names))
         min_frequency = integer(min_frequency, "min_frequency", least=1)
-        base_ids: dict[Any, int] = {token[0]: i for i, token in enumerate(base)}
-        as_symbols = str.encode if alphabet == "bytes" else str
-        steps = _engine(engine).learn_merges(
-            [[base_ids[symbol] for symbol in as_symbols(piece)] for piece in counts],
-            list(counts.values()),
-            num_merges,
-            len(base),
-            min_frequency,
-        )
+        steps = _steps(counts, base, num_merges, min_frequency, engine_for(engine, sum(map(len, counts))))
         tokens: list[Any] = list(base)
         merges: list[Pair] = []
         for step in watched(steps, num_merges, progress, desc="merges"):
@@ -210,6 +218,13 @@ class BPETokenizer:
         character (or byte) outside the alphabet, and for a lone surrogate.
         """
         refuse_surrogates(text)
+        engine = engine_for(engine, len(text))
+        if engine == "compiled":
+            array = self._encoded(text, allowed_special, disallowed_special)
+            if array is not None:
+                listed: list[int] = array.tolist()
+                return listed
+            engine = "incremental"  # it says which symbol has no token
         apply_merges = _engine(engine).apply_merges
         ids: list[int] = []
         start = 0
@@ -255,11 +270,51 @@ class BPETokenizer:
             f"{name} at position {start + position} is not among the {len(self._symbol_ids):,} base tokens"
         )
 
-    def encode_array(self, text: str, **options: Any) -> NDArray[numpy.int32]:
-        """The ids of the text as a numpy array of int32, of shape (number of tokens,)."""
+    def encode_array(
+        self,
+        text: str,
+        *,
+        allowed_special: special.Names = (),
+        disallowed_special: special.Names = "all",
+        engine: str = "auto",
+    ) -> NDArray[numpy.int32]:
+        """The ids of the text as a numpy array of int32, of shape (number of tokens,).
+
+        The options are those of `encode`. The compiled engine makes the array without a list.
+        """
         import numpy
 
-        return numpy.array(self.encode(text, **options), dtype=numpy.int32)
+        refuse_surrogates(text)
+        if engine_for(engine, len(text)) == "compiled":
+            array = self._encoded(text, allowed_special, disallowed_special)
+            if array is not None:
+                return array
+        ids = self.encode(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special, engine=engine
+        )
+        return numpy.array(ids, dtype=numpy.int32)
+
+    def _encoded(
+        self, text: str, allowed_special: special.Names, disallowed_special: special.Names
+    ) -> NDArray[numpy.int32] | None:
+        """The ids of the text by the compiled engine; None where a symbol has no token."""
+        import numpy
+
+        arrays = [numpy.empty(0, dtype=numpy.int32)]
+        for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
+            if is_special:
+                arrays.append(numpy.array([self.special_tokens[part]], dtype=numpy.int32))
+            elif (ids := self._encoder.encode(part)) is not None:
+                arrays.append(ids)
+            else:
+                return None
+        return numpy.concatenate(arrays)
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        from bpe.compiled import Encoder
+
+        return Encoder(self.vocabulary, self._symbol_ids, self._ranks, self.split, self.whole_pieces)
 
     def tokens(self, text: str, **options: Any) -> list[Token | None]:
         """The tokens of the text; the options are those of `encode`."""
@@ -386,14 +441,57 @@ def count_pieces(
     >>> count_pieces("to be or not to be", "words")
     {'to': 2, ' ': 5, 'be': 2, 'or': 1, 'not': 1}
     """
-    names = special.different(special_tokens)
+    return dict(_counted(documents, pattern, special.different(special_tokens)).items())
+
+
+def _counted(
+    documents: str | Iterable[str], pattern: presplit.Pattern, names: Collection[str]
+) -> Mapping[str, int]:
+    """What `count_pieces` gives; of a long text whose split is compiled, as `bpe.compiled.Pieces`."""
     expressions = presplit.resolve(pattern)
     counts: dict[str, int] = {}
     for document in documents_of(documents):
         for part, is_special in special.parts(document, names):
-            for piece in () if is_special else presplit.pieces(part, expressions):
-                counts[piece] = counts.get(piece, 0) + 1
+            if is_special:
+                continue
+            pieces = _compiled_pieces(part, expressions)
+            if pieces is not None and part is documents:
+                return pieces
+            for piece, count in pieces.items() if pieces is not None else _each(part, expressions):
+                counts[piece] = counts.get(piece, 0) + count
     return counts
+
+
+def _compiled_pieces(text: str, expressions: tuple[str, ...]) -> Pieces | None:
+    """The pieces of a text, if it is long enough and there is a compiled scanner for its split."""
+    if engine_for("auto", len(text)) != "compiled":
+        return None
+    from bpe import compiled, scanner
+
+    return compiled.counted(text, expressions) if scanner.knows(expressions) else None
+
+
+def _each(text: str, expressions: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """The pieces of a text, one after the other."""
+    return ((piece, 1) for piece in presplit.pieces(text, expressions))
+
+
+def _steps(
+    counts: Mapping[str, int], base: Sequence[Any], num_merges: int, min_frequency: int, engine: str
+) -> Iterator[MergeStep]:
+    """The merges that an engine learns from counted pieces."""
+    base_ids: dict[Any, int] = {token[0]: i for i, token in enumerate(base)}
+    as_bytes = isinstance(base[0], bytes)
+    if engine == "compiled":
+        from bpe import compiled
+
+        symbols, weights = compiled.laid_out(counts, base_ids, as_bytes)
+        return compiled.learn(symbols, weights, num_merges, len(base), min_frequency)
+    pieces = [[base_ids[symbol] for symbol in (piece.encode() if as_bytes else piece)] for piece in counts]
+    steps: Iterator[MergeStep] = _engine(engine).learn_merges(
+        pieces, list(counts.values()), num_merges, len(base), min_frequency
+    )
+    return steps
 
 
 def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:

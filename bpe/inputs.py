@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def refuse_surrogates(text: str) -> None:
@@ -20,11 +17,13 @@ def refuse_surrogates(text: str) -> None:
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a str, not {type(text).__name__}")
-    if found := _SURROGATE.search(text):
+    try:
+        text.encode("utf-8")  # many times as fast as a search for surrogates
+    except UnicodeEncodeError as error:
         raise ValueError(
-            f"lone surrogate U+{ord(found.group()):04X} at position {found.start()}: it is half of a "
+            f"lone surrogate U+{ord(text[error.start]):04X} at position {error.start}: it is half of a "
             f"UTF-16 pair, not a character, and cannot be encoded as UTF-8"
-        )
+        ) from None
 
 
 def documents_of(text: str | Iterable[str]) -> Iterator[str]:

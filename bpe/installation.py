@@ -30,6 +30,7 @@ PURPOSES = {
     "datasets": "preparing WikiText-2",
     "ipywidgets": "progress bars in notebooks",
     "torch": "the Mini-GPT: chapter 7",
+    "numba": "training and encoding at speed: chapter 8",
     "tiktoken": "OpenAI's tokenizers, to compare: chapter 9",
     "splintr-rs": "tokenizers of Llama 3 and Qwen, to compare: chapter 9",
     "tokenizers": "Hugging Face's tokenizers: chapters 9 and 10",

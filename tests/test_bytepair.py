@@ -4,13 +4,13 @@ import tracemalloc
 
 import numpy
 import pytest
+from engines import ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe import BPETokenizer, MergeStep, count_pieces
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]))
-ENGINES = ["naive", "incremental"]
 
 TEXT = "low lower lowest, 月光月光 the low light\n" * 3
 BYTES = [bytes([value]) for value in range(256)]

@@ -1,14 +1,17 @@
 """The engines give the same merges, tie for tie, and the same ids."""
 
+from importlib import import_module
 from types import ModuleType
 
 import pytest
+from engines import ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe import BPETokenizer, incremental, naive
+from bpe import BPETokenizer, naive
+from bpe.bytepair import WORTH_COMPILING, engine_for
 
-FAST = [incremental]
+FAST = [import_module(f"bpe.{name}") for name in ENGINES if name != "naive"]
 
 
 def alphabets(most: int) -> st.SearchStrategy[list[list[int]]]:
@@ -72,7 +75,7 @@ def test_a_count_weighs_a_piece(engine: ModuleType):
     assert repeated == counted
 
 
-@pytest.mark.parametrize("engine", ["naive", "incremental"])
+@pytest.mark.parametrize("engine", ENGINES)
 @given(
     st.lists(st.text("ab ", max_size=15), min_size=1, max_size=4).filter(any),
     st.sampled_from([None, "words", r"a+"]),
@@ -94,8 +97,49 @@ def test_counted_pieces_have_the_ties_of_the_text(engine, documents, pattern, al
 
 def test_engines_are_chosen_by_name():
     tokenizer = BPETokenizer.train("abab", 257)
-    assert tokenizer.encode("abab", engine="naive") == tokenizer.encode("abab", engine="incremental")
+    assert [tokenizer.encode("abab", engine=name) for name in ENGINES] == [[256, 256]] * len(ENGINES)
     with pytest.raises(ValueError, match=r"unknown engine 'fast'.*'incremental'"):
         tokenizer.encode("abab", engine="fast")
     with pytest.raises(ValueError, match="unknown engine 'fast'"):
         BPETokenizer.train("abab", 257, engine="fast")
+
+
+@pytest.mark.skipif("compiled" not in ENGINES, reason="needs numba")
+def test_auto_takes_the_compiled_engine_where_it_pays(monkeypatch):
+    assert engine_for("auto", WORTH_COMPILING - 1) == "incremental"
+    assert engine_for("auto", WORTH_COMPILING) == "compiled"
+    assert engine_for("naive", 10**9) == "naive"
+    monkeypatch.setattr("bpe.bytepair.find_spec", lambda name: None)
+    assert engine_for("auto", 10**9) == "incremental"
+
+
+# Long enough for "auto" to take the compiled engine, in each way of cutting it.
+LONG = "It's 2026, low lower LOWEST! 月光，月光 don't\n\n" * 3_000
+
+
+@pytest.mark.parametrize(
+    "pattern", [None, "gpt2", "gpt4", "gpt4o", "llama3", "qwen", "deepseek", "verse", "words"]
+)
+@pytest.mark.parametrize("alphabet", ["bytes", "characters"])
+def test_long_texts_are_trained_on_and_encoded_alike(alphabet, pattern):
+    options = {"alphabet": alphabet, "pattern": pattern, "special_tokens": ["月光"], "progress": False}
+    trained = [BPETokenizer.train(LONG, 300, engine=name, **options) for name in ("incremental", "auto")]
+    assert trained[0].fingerprint == trained[1].fingerprint
+    options = {"allowed_special": "all"}
+    ids = trained[0].encode(LONG, engine="incremental", **options)
+    assert trained[0].encode(LONG, **options) == ids
+    array = trained[0].encode_array(LONG, **options)
+    assert (array.dtype, array.tolist()) == ("int32", ids)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_symbol_without_a_token_is_named_alike(engine):
+    tokenizer = BPETokenizer.train("abab", 10, alphabet="characters", engine=engine)
+    message = r"character '月' \(U\+6708\) at position 2 is not among the 2 base tokens"
+    with pytest.raises(ValueError, match=message):
+        tokenizer.encode("ab月", engine=engine)
+    with pytest.raises(ValueError, match=message):
+        tokenizer.encode_array("ab月", engine=engine)
+    few = BPETokenizer([b"a", b"b"])
+    with pytest.raises(ValueError, match="byte 0xe6 of '月' at position 1 is not among the 2 base tokens"):
+        few.encode("a月", engine=engine)

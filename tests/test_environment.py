@@ -42,7 +42,7 @@ def test_environment_names_the_packages_of_the_extras_and_their_versions() -> No
 
 
 def test_environment_installs_the_course_itself() -> None:
-    assert pip_lines()[-1] == "-e .[course,test]"
+    assert pip_lines()[-1] == "-e .[course,fast,test]"
 
 
 def test_environment_has_a_python_that_the_course_allows() -> None:

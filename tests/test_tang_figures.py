@@ -4,10 +4,9 @@ import os
 from collections import Counter
 
 import pytest
+from engines import ENGINES
 
 from bpe import BPETokenizer, CharTokenizer, MergeStep, corpora
-
-ENGINES = ["naive", "incremental"]
 
 
 @pytest.fixture(scope="module")

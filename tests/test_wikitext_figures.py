@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from engines import ENGINES
 
 from bpe import BPETokenizer, MergeStep, corpora
 
@@ -19,7 +20,7 @@ def texts() -> dict[str, str]:
         pytest.skip(str(error))
 
 
-@pytest.fixture(scope="module", params=["naive", "incremental"])
+@pytest.fixture(scope="module", params=ENGINES)
 def trained(request, texts) -> tuple[BPETokenizer, list[MergeStep]]:
     log: list[MergeStep] = []
     tokenizer = BPETokenizer.train(
