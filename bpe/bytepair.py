@@ -143,16 +143,8 @@ class BPETokenizer:
         """
         names = special.different(special_tokens)
         counts = _counted(text, pattern, names)
-        return cls.train_from_counts(
-            counts,
-            vocab_size,
-            alphabet=alphabet,
-            base_tokens=base_tokens,
-            pattern=pattern,
-            special_tokens=names,
-            min_frequency=min_frequency,
-            engine=engine,
-            progress=progress,
+        return cls._learned(
+            counts, vocab_size, alphabet, base_tokens, pattern, names, min_frequency, engine, progress
         )
 
     @classmethod
@@ -176,11 +168,40 @@ class BPETokenizer:
         the text itself. The other parameters are those of `train`; `pattern` is only kept for encoding.
         """
         names = special.different(special_tokens)
-        counts = _checked_counts(counts)
+        return cls._learned(
+            _checked_counts(counts),
+            vocab_size,
+            alphabet,
+            base_tokens,
+            pattern,
+            names,
+            min_frequency,
+            engine,
+            progress,
+        )
+
+    @classmethod
+    def _learned(
+        cls,
+        counts: Mapping[str, int],
+        vocab_size: int,
+        alphabet: Alphabet,
+        base_tokens: Iterable[Token] | None,
+        pattern: presplit.Pattern,
+        names: Collection[str],
+        min_frequency: int,
+        engine: str,
+        progress: Progress,
+    ) -> BPETokenizer:
+        """The tokenizer that these counts lead to, whose pieces and numbers have been checked."""
+        if not counts:
+            raise ValueError("the training text is empty, so there is nothing to learn from")
         base = _base_tokens(alphabet, base_tokens, counts)
         num_merges = _num_merges(vocab_size, len(base), len(names))
         min_frequency = integer(min_frequency, "min_frequency", least=1)
-        steps = _steps(counts, base, num_merges, min_frequency, engine_for(engine, sum(map(len, counts))))
+        # `bpe.compiled.Pieces` know their size; to add it up they would have to become strings.
+        size = getattr(counts, "size", None) or sum(map(len, counts))
+        steps = _steps(counts, base, num_merges, min_frequency, engine_for(engine, size))
         tokens: list[Any] = list(base)
         merges: list[Pair] = []
         for step in watched(steps, num_merges, progress, desc="merges"):
@@ -510,8 +531,6 @@ def _checked_counts(counts: Mapping[str, int]) -> dict[str, int]:
         if not isinstance(piece, str) or not piece:
             raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
         checked[piece] = integer(count, f"the count of {piece!r}", least=1)
-    if not checked:
-        raise ValueError("the training text is empty, so there is nothing to learn from")
     return checked
 
 

@@ -677,11 +677,13 @@ class Pieces(Mapping[str, int]):
     """The different pieces of a text in order of first appearance, and how often each occurs.
 
     data: the text in UTF-8, uint8 (n,). rows: int64 (pieces, 4), where a piece begins, its length in
-    bytes, its count, and its key. Becomes strings only where it is read as a mapping.
+    bytes, its count, and its key. size: bytes in all pieces together. Becomes strings only where it is read
+    as a mapping.
     """
 
     def __init__(self, data: Codes, rows: Int64s) -> None:
         self.data, self.rows = data, rows
+        self.size = int(rows[:, LENGTH].sum())
 
     def __len__(self) -> int:
         return len(self.rows)

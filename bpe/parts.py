@@ -16,6 +16,9 @@ def pairs_of(merges: Iterable[Pair]) -> list[Pair]:
     """The merges as tuples of int. Raises TypeError, naming the rank, for what is no pair of integers."""
     pairs: list[Pair] = []
     for rank, pair in enumerate(merges):
+        if type(pair) is tuple and list(map(type, pair)) == [int, int]:  # all of a trained tokenizer are
+            pairs.append(pair)
+            continue
         if not isinstance(pair, Sequence) or len(pair) != 2:
             raise TypeError(f"merge {rank} must be a pair of ids, not {pair!r}")
         left, right = (integer(i, f"an id of merge {rank}") for i in pair)
