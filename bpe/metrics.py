@@ -392,7 +392,7 @@ def _ids(encode: Encode, text: str, name: str, vocab_size: int | None) -> list[i
         given = encode(text)
     except ValueError as error:
         raise ValueError(f"{name} can't be encoded: {error}") from error
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if isinstance(given, str) or not isinstance(given, Iterable):
         kind = type(given).__name__
         raise TypeError(
             f"encode must give ids, but gave a {kind} for {name}; some libraries keep them in .ids"
