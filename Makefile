@@ -21,7 +21,7 @@ endif
 
 export PYTHONUTF8 = 1
 
-.PHONY: help lab data corpora test test-full check notebooks reset
+.PHONY: help lab data corpora test test-full check notebooks bench reset
 
 help:
 	@echo 'make lab              open the course in JupyterLab'
@@ -30,6 +30,7 @@ help:
 	@echo 'make test             all checks: lint, types, tests, every notebook run and compared'
 	@echo 'make test-full        the same with the long tests'
 	@echo 'make notebooks        run all notebooks and store their outputs (NB=05 for one)'
+	@echo 'make bench            measure speed and memory beside other libraries, half an hour'
 
 # The stamp is written only after pip succeeded: without it, .venv is made from scratch.
 $(INSTALLED): pyproject.toml .ci/constraints.txt
@@ -80,3 +81,7 @@ test-full: check
 
 notebooks: corpora
 	$(RUN) notebooks/store.py $(NB)
+
+# It installs the libraries that it measures against, those that have a wheel for this machine.
+bench: corpora
+	$(RUN) benchmarks/benchmarks.py --install $(ARGS)

@@ -12,7 +12,7 @@ from bpe.files import write_atomically
 COMMANDS = {
     f"minigpt_{profile}": f"python -m bpe minigpt experiment --profile {profile}"
     for profile in ("tiny", "small", "gpu")
-}
+} | {"benchmarks": "make bench"}
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "results"
 
 

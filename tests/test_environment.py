@@ -19,7 +19,8 @@ PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"
 ENVIRONMENT = yaml.safe_load((CHECKOUT / "environment.yml").read_text(encoding="utf-8"))
 OPTIONAL = PROJECT["optional-dependencies"]
 CARRIERS = OPTIONAL["vocabularies"]  # nothing of them is installed
-EXTRAS = [line for extra, lines in OPTIONAL.items() if extra != "vocabularies" for line in lines]
+MEASURED = OPTIONAL["bench"]  # installed by `make bench` alone
+EXTRAS = [line for extra in ("course", "fast", "test") for line in OPTIONAL[extra]]
 
 
 def versions(lines: list[str]) -> dict[str, SpecifierSet]:
@@ -53,13 +54,17 @@ def test_environment_has_a_python_that_the_course_allows() -> None:
 def test_every_pin_is_exact_and_a_constraint_too() -> None:
     pinned = constraints()
     assert all(str(specifier).startswith("==") for specifier in pinned.values())
-    wanted = versions([*EXTRAS, *CARRIERS])
+    wanted = versions([*EXTRAS, *CARRIERS, *MEASURED])
     assert {name: pinned.get(name) for name in wanted} == wanted
 
 
 def test_carriers_are_those_that_the_module_opens() -> None:
     files = [file for vocabulary in VOCABULARIES.values() for file in vocabulary.files]
     assert sorted({file.carrier.requirement for file in files}) == CARRIERS
+
+
+def test_no_extra_is_forgotten() -> None:
+    assert set(OPTIONAL) == {"course", "fast", "test", "vocabularies", "bench"}
 
 
 @pytest.mark.parametrize("line", PROJECT["dependencies"])

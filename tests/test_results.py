@@ -20,8 +20,10 @@ def test_a_missing_file_names_the_command(tmp_path, monkeypatch):
         results.read("speed")
     with pytest.raises(FileNotFoundError, match="python -m bpe minigpt experiment --profile gpu"):
         results.read("minigpt_gpu")
+    with pytest.raises(FileNotFoundError, match="make bench"):
+        results.read("benchmarks")
 
 
 def test_the_committed_measurements_can_be_read():
     for path in results.FOLDER.glob("*.json"):
-        assert results.read(path.stem)["command"].startswith("python ")
+        assert results.read(path.stem)["command"].startswith(("python ", "make "))

@@ -1,0 +1,121 @@
+"""The table of the README, made of data/results/benchmarks.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+BEGIN, END = "<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"
+README = Path(__file__).resolve().parent.parent / "README.md"
+OTHER_WORK, DISTURBED = "not the same work", "disturbed"  # in notes
+GROWTH = {
+    "train": "training, 1,500 merges, no split",
+    "train-gpt4": "training, GPT-4 split, 8,192 tokens",
+    "encode": "encoding with GPT-4's vocabulary, one core",
+}
+
+
+def markdown(content: Record) -> str:
+    """The measurements as Markdown."""
+    machine = content["machine"]
+    parts = [
+        f"One run of `{content['command']}` on {content['date']}: {machine['processor']}, {machine['cores']} "
+        f"cores, {machine['system']}, Python {machine['python']}. Seconds are {averaged(content['works'])}. "
+        "In brackets: how many times ours that is; bold is faster than ours. MB is the memory that a process "
+        "took beyond what it held before.",
+        "\n".join(works_table(content["works"])),
+        "\n".join(growth_table(content["growth"])),
+        "\n".join(small_print(content)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def averaged(works: list[Record]) -> str:
+    most = max((len(row["runs"]) for work in works for row in work["rows"]), default=1)
+    return "of one run each" if most == 1 else f"medians of up to {most} runs"
+
+
+def works_table(works: list[Record]) -> list[str]:
+    if not works:
+        return []
+    lines = ["| work | ours, compiled | others |", "| --- | --- | --- |"]
+    for work in works:
+        first, *others = work["rows"]
+        speed = f", {megabytes_per_second(work, first)}" if work["name"].startswith("encode") else ""
+        memory = "" if first["grown_mb"] is None else f", {first['grown_mb']:,.0f} MB"
+        name = "" if first["who"] == "compiled" else f"{first['who']}: "
+        cells = [other_cell(row) for row in sorted(others, key=lambda row: float(row["seconds"]))]
+        lines.append(
+            f"| {work['what']} | {name}{seconds(first['seconds'])}{speed}{memory} | {', '.join(cells)} |"
+        )
+    return lines
+
+
+def other_cell(row: Record) -> str:
+    ratio = f"{row['ratio']:.2g}" if row["ratio"] < 10 else f"{row['ratio']:,.0f}"
+    mark = "\\*" if OTHER_WORK in row["note"] else ""
+    cell = f"{row['who']}{mark} {seconds(row['seconds'])} ({ratio})"
+    return f"**{cell}**" if row["ratio"] < 1 and not row["who"].startswith("compiled") else cell
+
+
+def growth_table(growth: list[Record]) -> list[str]:
+    if not growth:
+        return []
+    sizes = sorted({row["megabytes"] for row in growth})
+    lines = [
+        "| text, MB | " + " | ".join(map(str, sizes)) + " |",
+        "| --- |" + " ---: |" * len(sizes),
+    ]
+    for work, what in GROWTH.items():
+        rows = {row["megabytes"]: row for row in growth if row["work"] == work}
+        cells = [growth_cell(rows[size]) if size in rows else "" for size in sizes]
+        lines.append(f"| {what} | {' | '.join(cells)} |")
+    return lines
+
+
+def growth_cell(row: Record) -> str:
+    if row["seconds"] is None:
+        return "failed"
+    memory = "" if row["grown_mb"] is None else f", {row['grown_mb'] * 1e6 / row['bytes']:.0f} B/B"
+    return f"{seconds(row['seconds'])}{memory}"
+
+
+def small_print(content: Record) -> list[str]:
+    versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
+    lines = [f"Versions: {versions}."]
+    if content["growth"]:
+        lines.append("B/B is bytes of memory for a byte of text.")
+    reasons = [
+        f"{who} in {work['name']} ({reason})"
+        for work in content["works"]
+        for who, reason in work["left_out"].items()
+    ]
+    if reasons:
+        lines.append(f"Left out: {'; '.join(reasons)}.")
+    rows = [(work["name"], row) for work in content["works"] for row in work["rows"]]
+    if any(OTHER_WORK in row["note"] for _, row in rows):
+        lines.append("\\* Not the same work: it begins with characters and splits in its own way.")
+    if disturbed := [f"{row['who']} in {name}" for name, row in rows if DISTURBED in row["note"]]:
+        lines.append(f"The machine was busy, and these had to wait for a core: {', '.join(disturbed)}.")
+    lines.append("How the outcomes compare, all times and notes: `data/results/benchmarks.json`.")
+    return lines
+
+
+def megabytes_per_second(work: Record, row: Record) -> str:
+    return f"{work['bytes'] / 1e6 / row['seconds']:.0f} MB/s"
+
+
+def seconds(value: float) -> str:
+    """Two digits, or all before the point: two runs agree in no more."""
+    return f"{value:.2g} s" if value < 10 else f"{value:,.0f} s"
+
+
+def rewritten(readme: str, table: str) -> str:
+    """The README with a new table. Raises ValueError where it has no place for one."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the README has no lines {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"

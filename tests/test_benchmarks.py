@@ -1,0 +1,277 @@
+"""`make bench`: what it stores, what it refuses, and that the README shows what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+numpy = pytest.importorskip("numpy")
+pytest.importorskip("numba")
+
+import click  # noqa: E402
+import tables  # noqa: E402
+import works  # noqa: E402
+from click.testing import CliRunner  # noqa: E402
+from works import Work  # noqa: E402
+
+import benchmarks  # noqa: E402
+from bpe import corpora, results  # noqa: E402
+
+WORK = Work("train-2000-poems", "training", "train", ("compiled", "rustbpe"), "poems-2000", None, 3)
+RUN = {"seconds": 2.0, "cores": 1.0, "peak_mb": 30.04, "grown_mb": 1.0, "fingerprint": "ab"}
+
+
+def need(corpus: str) -> None:
+    if (missing := corpora.missing_files(corpus)) and not os.environ.get("CI"):
+        pytest.skip(f"{missing[0]} is not there")
+
+
+def bar():
+    return benchmarks.tqdm(disable=True)
+
+
+# --- what is committed
+
+
+def test_the_readme_shows_what_was_measured():
+    readme = tables.README.read_text(encoding="utf-8")
+    assert tables.rewritten(readme, tables.markdown(results.read("benchmarks"))) == readme
+
+
+def test_every_work_was_measured():
+    content = results.read("benchmarks")
+    assert [work["name"] for work in content["works"]] == [work.name for work in works.WORKS]
+    for work in content["works"]:
+        first = work["rows"][0]
+        assert first["who"] in ("compiled", "bpe")
+        for row in work["rows"]:
+            assert min(row["runs"]) <= row["seconds"] <= max(row["runs"])
+            assert row["ratio"] == pytest.approx(row["seconds"] / first["seconds"], rel=0.002)
+    assert {row["work"] for row in content["growth"]} == set(works.GROWTH)
+
+
+# --- the command
+
+
+@pytest.fixture(autouse=True)
+def no_second_tries(request, monkeypatch):
+    """On a busy machine every run would be disturbed."""
+    if "again" not in request.node.name:
+        monkeypatch.setattr(benchmarks, "TRIES", 1)
+
+
+def quick(folder, *options: str) -> dict:
+    done = CliRunner().invoke(benchmarks.main, ["--quick", "--into", str(folder), *options])
+    assert done.exit_code == 0, done.output
+    return json.loads((folder / "benchmarks.json").read_text(encoding="utf-8"))
+
+
+def test_two_works_on_little_text(tmp_path):
+    need("tang_poems")
+    content = quick(tmp_path, "--only", "train-2000-poems", "--only", "import")
+    training, importing = content["works"]
+    assert {row["who"] for row in training["rows"]} >= {"compiled", "incremental", "naive"}
+    assert training["equality"].startswith("compiled, incremental, naive: the same merges")
+    assert all("one run" in row["note"] for row in training["rows"])
+    assert importing["equality"].startswith("`import bpe` loads none of numpy, torch")
+    assert "training on 2,000 poems" in tables.markdown(content)
+    assert list(tmp_path.iterdir()) == [tmp_path / "benchmarks.json"]
+
+
+@pytest.mark.full
+def test_all_works_on_little_text(tmp_path):
+    need("tang_poems")
+    need("wikitext2")
+    content = quick(tmp_path)
+    assert [work["name"] for work in content["works"]] == [work.name for work in works.WORKS]
+    assert [row["megabytes"] for row in content["growth"]] == [1, 1, 1]
+
+
+def test_a_work_that_is_not_there():
+    done = CliRunner().invoke(benchmarks.main, ["--only", "knitting"])
+    assert done.exit_code == 2
+    assert "train-2000-poems" in done.output
+
+
+def test_a_corpus_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    done = CliRunner().invoke(
+        benchmarks.main, ["--quick", "--into", str(tmp_path), "--only", "encode-wikitext"]
+    )
+    assert done.exit_code == 1
+    assert "python -m bpe wikitext2" in done.output
+
+
+# --- one run
+
+
+def test_a_process_that_fails_says_why():
+    with pytest.raises(benchmarks.RunFailedError, match=r"^ValueError: no$"):
+        benchmarks.run(["-c", "raise ValueError('no')"])
+
+
+def test_memory_that_a_work_takes():
+    import one_run
+
+    made, record = one_run.measured(lambda: bytes(50_000_000) + b"1")
+    assert len(made) == 50_000_001
+    if record["grown_mb"] is not None:
+        assert record["grown_mb"] > 45
+        _, later = one_run.measured(lambda: None)
+        assert later["grown_mb"] < record["grown_mb"]
+    assert record["seconds"] > 0
+
+
+# --- several runs
+
+
+def test_fewer_runs_of_what_takes_long():
+    assert [benchmarks.enough(seconds, 5) for seconds in (0.1, 11.0, 61.0)] == [5, 3, 1]
+    assert benchmarks.enough(11.0, 2) == 2
+
+
+def test_a_run_that_waited_for_a_core_is_done_again():
+    shares = iter([0.3, 0.9])
+    assert benchmarks.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.9}
+    shares = iter([0.3, 0.6, 0.5])
+    assert benchmarks.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.6}
+    assert "disturbed: it had a core for 60%" in benchmarks.note(WORK, "rustbpe", [{**RUN, "cores": 0.6}])
+
+
+def test_contestants_take_turns_and_one_that_fails_is_left_out(monkeypatch, tmp_path):
+    order = []
+
+    def run_work(work, who, folder, turn):
+        order.append((who, turn))
+        if who == "rustbpe":
+            raise benchmarks.RunFailedError("no such split")
+        return RUN
+
+    monkeypatch.setattr(benchmarks, "run_work", run_work)
+    monkeypatch.setattr(benchmarks, "present", lambda who, left_out: True)
+    left_out: dict[str, str] = {}
+    runs = benchmarks.measure(WORK, tmp_path, 2, left_out, bar())
+    assert order == [("compiled", 0), ("rustbpe", 0), ("compiled", 1)]
+    assert runs == {"compiled": [RUN, RUN]}
+    assert left_out == {"rustbpe": "no such split"}
+
+
+def test_a_library_that_is_not_installed_is_left_out(monkeypatch):
+    def version(package):
+        raise benchmarks.metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(benchmarks.metadata, "version", version)
+    left_out: dict[str, str] = {}
+    assert not benchmarks.present("rustbpe", left_out)
+    assert left_out == {"rustbpe": "not installed"}
+
+
+def test_a_row():
+    runs = [{**RUN, "seconds": seconds} for seconds in (1.00004, 3.0, 2.0)]
+    assert benchmarks.row(WORK, "rustbpe", runs, first=0.5) == {
+        "who": "rustbpe",
+        "seconds": 2.0,
+        "runs": [1.0, 3.0, 2.0],
+        "ratio": 4.0,
+        "peak_mb": 30.0,
+        "grown_mb": 1.0,
+        "note": "other ties",
+        "cores": 1.0,
+    }
+
+
+def test_growth_that_fails_says_why(monkeypatch, tmp_path):
+    def run(asked):
+        if asked[1] == "encode":
+            raise benchmarks.RunFailedError("no memory")
+        return RUN
+
+    monkeypatch.setattr(benchmarks, "run", run)
+    (tmp_path / "growth-1.txt").write_bytes(b"abc")
+    *trained, failed = benchmarks.growth_rows(tmp_path, (1,), bar())
+    assert [row["seconds"] for row in trained] == [2.0, 2.0]
+    assert (failed["bytes"], failed["seconds"], failed["failed"]) == (3, None, "no memory")
+    assert tables.growth_cell(failed) == "failed"
+
+
+# --- equality
+
+
+def test_merges_are_compared(tmp_path):
+    for who, tokens in {"compiled": ["61", "62", "63"], "rustbpe": ["61", "63", "64"]}.items():
+        benchmarks.outcome_file(WORK, who, tmp_path).write_text(json.dumps(tokens), encoding="ascii")
+    said = benchmarks.equality(WORK, {"compiled": [RUN], "rustbpe": [RUN]}, tmp_path)
+    assert said.endswith("rustbpe: the first 1 of 3 tokens, and 2 in any order")
+
+
+def test_engines_that_differ_are_an_error(tmp_path):
+    runs = {"compiled": [RUN], "naive": [{**RUN, "fingerprint": "cd"}]}
+    with pytest.raises(click.ClickException, match="the engines differ"):
+        benchmarks.equality(WORK, runs, tmp_path)
+
+
+def test_ids_are_compared(tmp_path):
+    work = Work("encode-poems", "", "encode", ())
+    ids = {"tiktoken": [1, 2, 3], "quicktok": [1, 2, 4], "compiled": [1, 2, 3]}
+    for who, given in ids.items():
+        numpy.save(benchmarks.outcome_file(work, who, tmp_path), numpy.array(given, dtype=numpy.int32))
+    assert benchmarks.equality(work, {key: [RUN] for key in ids}, tmp_path) == "quicktok differs at id 2"
+    del ids["quicktok"]
+    same = benchmarks.equality(work, {key: [RUN] for key in ids}, tmp_path)
+    assert same == "all give the 3 ids of tiktoken"
+    numpy.save(benchmarks.outcome_file(work, "compiled", tmp_path), numpy.array([1, 2], dtype=numpy.int32))
+    with pytest.raises(click.ClickException, match="compiled differs at id 2 from tiktoken"):
+        benchmarks.equality(work, {key: [RUN] for key in ids}, tmp_path)
+
+
+def test_an_import_that_loads_numpy_is_an_error(tmp_path):
+    work = Work("import", "", "import", ("bpe",))
+    with pytest.raises(click.ClickException, match="`import bpe` loads numpy"):
+        benchmarks.equality(work, {"bpe": [{"loaded": ["numpy"]}]}, tmp_path)
+
+
+# --- what is stored
+
+
+def test_earlier_works_stay_on_the_same_machine(tmp_path):
+    content = benchmarks.begun(tmp_path)
+    assert content["works"] == []
+    for name in ("import", "train-poems", "import"):
+        benchmarks.put(content, {"name": name})
+    assert content["works"] == [{"name": "train-poems"}, {"name": "import"}]
+    benchmarks.store(content, tmp_path)
+    assert benchmarks.begun(tmp_path)["works"] == content["works"]
+    benchmarks.store(content | {"versions": {"numba": "0"}}, tmp_path)
+    assert benchmarks.begun(tmp_path)["works"] == []
+
+
+def test_a_readme_without_a_place_for_the_table():
+    with pytest.raises(ValueError, match="benchmarks: begin"):
+        tables.rewritten("nothing", "table")
+    readme = f"a\n{tables.BEGIN}\nold\n{tables.END}\nb\n"
+    once = tables.rewritten(readme, "new")
+    assert once == f"a\n{tables.BEGIN}\n\nnew\n\n{tables.END}\nb\n"
+    assert tables.rewritten(once, "new") == once
+
+
+# --- the growing text
+
+
+def test_the_growing_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpora, "wikitext2", lambda split: f"{split} one two three four five\n")
+    monkeypatch.setattr(corpora, "tang_poems", lambda: ["甲乙丙丁戊，己庚辛壬癸。"])
+    monkeypatch.setattr(works, "MEGABYTE", 200)
+    works.write_growth(tmp_path, (1, 2))
+    first, second = ((tmp_path / f"growth-{size}.txt").read_bytes().decode() for size in (1, 2))
+    assert second.startswith(first)
+    assert len(first.encode()) >= 200
+    lines = second.splitlines()
+    assert sorted(lines[:4]) == sorted(
+        [f"{split} one two three four five" for split in corpora.WIKITEXT2_SPLITS]
+        + ["甲乙丙丁戊，己庚辛壬癸。"]
+    )
+    for line in lines[4:]:
+        assert sorted(line) in [sorted(other) for other in lines[:4]]
+    assert len(set(lines)) > 4
