@@ -1,0 +1,176 @@
+"""The checks of chapter 8: counts that change, a shortest counterexample, counts in order, a heap."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from bpe import naive
+from bpe.checks import exercise
+from bpe.pairs import count_pairs, merge_pair
+
+Pair = tuple[Any, Any]
+
+
+@exercise
+def exercise_1(changes: Callable[..., Any]) -> str | None:
+    rng = random.Random(1)
+    texts = ["vxabyw", "xyz", "aaa", "aaaa", "abab", "ab"]
+    texts += ["".join(rng.choices("ab", k=rng.randrange(2, 9))) for _ in range(100)]
+    for text in texts:
+        counts = count_pairs(text)
+        pair = ("a", "b") if text in ("vxabyw", "xyz") else max(counts, key=counts.__getitem__)
+        after = count_pairs(merge_pair(text, pair, "Z"))
+        expected = {p: after[p] - counts[p] for p in [*counts, *after] if after[p] != counts[p]}
+        got = changes(list(text), pair, "Z")
+        case = f"For the symbols of {text!r} and the pair {pair}"
+        if not isinstance(got, dict):
+            return f"{case} you give {got!r}; it should be a dictionary"
+        if 0 in got.values():
+            return f"{case} you give pairs that do not change: {dict(got)}"
+        if dict(got) != expected:
+            return f"{case} you give {dict(got)}; it should be {expected}"
+    return None
+
+
+def _merged_quickly(symbols: str, pair: Pair) -> tuple[list[str], dict[Pair, int]]:
+    """What the wrong improvement of section 8 makes of a text: its symbols, and the counts above 0."""
+    left, right = pair
+    text: list[str | None] = [None, *symbols, None]
+    before, after = list(range(-1, len(text) - 1)), list(range(1, len(text) + 1))
+    counts: Any = count_pairs(symbols)
+    for i in [i for i, there in enumerate(pairwise(symbols), start=1) if there == pair]:
+        j = after[i]
+        h, k = before[i], after[j]
+        text[i], text[j] = "Z", None
+        after[i], before[k] = k, i
+        for gone, come in (((text[h], left), (text[h], "Z")), ((right, text[k]), ("Z", text[k]))):
+            if None not in come:
+                counts[gone] -= 1
+                counts[come] += 1
+    del counts[pair]
+    return [symbol for symbol in text if symbol is not None], dict(+counts)
+
+
+@exercise
+def exercise_2(counterexample: Any) -> str | None:
+    match counterexample:
+        case (str(text), str(both)) if len(both) == 2:
+            pair = both[0], both[1]
+        case _:
+            return "Give (text, pair), two strings, the second of two letters, such as ('low', 'lo')"
+    if "Z" in text:
+        return "'Z' stands for the new token, so choose other letters"
+    if pair not in count_pairs(text):
+        return f"The pair {both!r} does not occur in {text!r}"
+    merged = merge_pair(text, pair, "Z")
+    got, counts = _merged_quickly(text, pair)
+    if got == merged and counts == count_pairs(merged):
+        return f"In {text!r} the quick way is right: it gives {''.join(got)!r}, and the right counts"
+    if len(text) > 3:
+        return (
+            f"{text!r} shows it: {''.join(got)!r} instead of {''.join(merged)!r}. But there is a shorter text"
+        )
+    return None
+
+
+def _shards() -> Iterator[list[tuple[int, dict[str, int]]]]:
+    yield [(1, {"b": 1, "a": 2}), (0, {"a": 1, "c": 4})]
+    yield []
+    yield [(0, {})]
+    yield [(2, {"x": 1}), (0, {"y": 1}), (10, {"x": 3, "z": 1}), (1, {"z": 1, "y": 2})]
+    rng = random.Random(3)
+    for _ in range(50):
+        shards = [
+            (number, {word: rng.randint(1, 3) for word in rng.sample("abcde", rng.randrange(5))})
+            for number in range(rng.randrange(6))
+        ]
+        rng.shuffle(shards)
+        yield shards
+
+
+@exercise
+def exercise_3(add_in_order: Callable[..., Any]) -> str | None:
+    for shards in _shards():
+        expected: dict[str, int] = {}
+        for _, counts in sorted(shards, key=lambda shard: shard[0]):
+            for piece, count in counts.items():
+                expected[piece] = expected.get(piece, 0) + count
+        given = [(number, dict(counts)) for number, counts in shards]
+        got = add_in_order(given)
+        if given != shards:
+            return f"Your function changes what it is given: {shards} became {given}"
+        if not isinstance(got, dict) or dict(got) != expected:
+            return f"For {shards} you give {got!r}; it should be {expected}"
+        if list(got) != list(expected):
+            return (
+                f"For {shards} the totals are right, in the order {list(got)}; it should be {list(expected)}"
+            )
+    return None
+
+
+class _Asked(dict[Pair, int]):
+    """Merges that count the questions they are asked. Going through all of them is a question for each."""
+
+    times = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.times += 1
+        return super().__contains__(key)
+
+    def __getitem__(self, key: Pair) -> int:
+        self.times += 1
+        return super().__getitem__(key)
+
+    def get(self, key: Pair, default: Any = None) -> Any:
+        self.times += 1
+        return super().get(key, default)
+
+    def __iter__(self) -> Iterator[Pair]:
+        self.times += len(self)
+        return super().__iter__()
+
+    def items(self) -> Any:
+        self.times += len(self)
+        return super().items()
+
+
+def _texts_and_merges() -> Iterator[tuple[list[int], dict[Pair, int]]]:
+    yield [1, 2, 1, 2, 3], {(1, 2): 4, (4, 4): 5}
+    yield [1, 2, 3], {(2, 3): 4, (1, 2): 5}
+    yield [1, 1, 1], {(1, 1): 4}
+    yield [], {(1, 2): 4}
+    yield [7], {}
+    rng = random.Random(4)
+    for _ in range(200):
+        symbols = range(rng.randrange(1, 4))
+        steps = naive.learn_merges([rng.choices(symbols, k=40)], [1], 12, len(symbols))
+        yield rng.choices(symbols, k=rng.randrange(20)), {step.pair: step.new_id for step in steps}
+
+
+# Questions about a pair, for each symbol of the text. A heap needs about six.
+ALLOWED = 12
+
+
+@exercise
+def exercise_4(encode_with_heap: Callable[..., Any]) -> str | None:
+    for ids, merges in _texts_and_merges():
+        ranks = {pair: (rank, new) for rank, (pair, new) in enumerate(merges.items())}
+        expected = naive.apply_merges(ids, ranks)
+        given = list(ids)
+        got = encode_with_heap(given, dict(merges))
+        if given != ids:
+            return f"Your function changes the list that it is given: {ids} became {given}"
+        if got != expected:
+            return f"For the ids {ids} and the merges {merges} you give {got}; it should be {expected}"
+    text = random.Random(5).choices(range(8), k=1_000)
+    asked = _Asked({step.pair: step.new_id for step in naive.learn_merges([text], [1], 150, 8)})
+    encode_with_heap(text, asked)
+    if asked.times > ALLOWED * len(text):
+        return (
+            f"The ids are right. But for a text of {len(text):,} ids and {len(asked)} merges you ask about "
+            f"{asked.times:,} pairs; with a heap it is fewer than {ALLOWED * len(text):,}"
+        )
+    return None
