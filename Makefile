@@ -60,7 +60,7 @@ data: $(INSTALLED)
 corpora: $(INSTALLED)
 	@test -e "$${BPE_DATA:-data}/tang_poems.txt" || $(POEMS) || true
 	@test -e "$${BPE_DATA:-data}/wikitext2/test.txt" || $(WIKITEXT2) || true
-	@test -e "$${BPE_DATA:-data}/vocabularies/deepseek_tokenizer.json" || $(VOCABULARIES) || true
+	@test -e "$${BPE_DATA:-data}/vocabularies/jurassic2_tokenizer.model" || $(VOCABULARIES) || true
 
 lab: corpora
 	$(RUN) notebooks/lab.py $(ARGS)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from bpe.characters import CharTokenizer
     from bpe.loading import load_tokenizer
     from bpe.pairs import MergeStep, count_pairs, merge_pair
+    from bpe.unigram import Unigram
+    from bpe.wordpiece import WordPiece
+    from bpe.words import WordBPE
 
 __version__ = "0.1.0"
 
@@ -23,6 +26,9 @@ __all__ = [
     "BPETokenizer",
     "CharTokenizer",
     "MergeStep",
+    "Unigram",
+    "WordBPE",
+    "WordPiece",
     "count_pairs",
     "count_pieces",
     "load_tokenizer",
@@ -33,6 +39,9 @@ _HOME = {
     "BPETokenizer": "bpe.bytepair",
     "CharTokenizer": "bpe.characters",
     "MergeStep": "bpe.pairs",
+    "Unigram": "bpe.unigram",
+    "WordBPE": "bpe.words",
+    "WordPiece": "bpe.wordpiece",
     "count_pairs": "bpe.pairs",
     "count_pieces": "bpe.bytepair",
     "load_tokenizer": "bpe.loading",

@@ -49,7 +49,7 @@ def engine_for(name: str, size: int) -> str:
     return name
 
 
-def _engine(name: str) -> Any:
+def engine_named(name: str) -> Any:
     """The module of an engine, with its `learn_merges` and `apply_merges`."""
     return importlib.import_module(f"bpe.{name}")
 
@@ -246,7 +246,7 @@ class BPETokenizer:
                 listed: list[int] = array.tolist()
                 return listed
             engine = "incremental"  # it says which symbol has no token
-        apply_merges = _engine(engine).apply_merges
+        apply_merges = engine_named(engine).apply_merges
         ids: list[int] = []
         start = 0
         for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
@@ -509,7 +509,7 @@ def _steps(
         symbols, weights = compiled.laid_out(counts, base_ids, as_bytes)
         return compiled.learn(symbols, weights, num_merges, len(base), min_frequency)
     pieces = [[base_ids[symbol] for symbol in (piece.encode() if as_bytes else piece)] for piece in counts]
-    steps: Iterator[MergeStep] = _engine(engine).learn_merges(
+    steps: Iterator[MergeStep] = engine_named(engine).learn_merges(
         pieces, list(counts.values()), num_merges, len(base), min_frequency
     )
     return steps

@@ -33,8 +33,10 @@ PURPOSES = {
     "numba": "training and encoding at speed: chapter 8",
     "tiktoken": "OpenAI's tokenizers, to compare: chapter 9",
     "splintr-rs": "tokenizers of Llama 3 and Qwen, to compare: chapter 9",
-    "tokenizers": "Hugging Face's tokenizers: chapter 9",
+    "tokenizers": "Hugging Face's tokenizers: chapters 9 and 10",
+    "sentencepiece": "Google's tokenizers, to compare: chapter 10",
     "transformers": "opening our tokenizers elsewhere: chapter 9",
+    "hypothesis": "hunting for faults: chapter 13",
 }
 
 
@@ -138,10 +140,10 @@ def wikitext2() -> Row:
 
 
 def vocabularies() -> Row:
-    """The vocabularies of real models, for chapter 9: whether their files are there."""
+    """The vocabularies of real models, for chapters 9 and 10: whether their files are there."""
     from bpe import pretrained
 
-    wanted = pretrained.VOCABULARIES
+    wanted = pretrained.known()
     there = [name for name in wanted if not pretrained.missing(name)]
     found = f"{len(there)} of {len(wanted)}"
     return Row("vocabularies", found, "" if len(there) == len(wanted) else pretrained.COMMAND)

@@ -2,6 +2,8 @@
 
     bpe.pretrained.load("gpt4o").encode("Hello")
 
+And one that is not made of merges: the Unigram model of AI21's Jurassic-2, by `load_unigram`.
+
 The files are not part of the course. They are kept in the folder that `folder()` names and come from there,
 else from an installed package that carries them, else from the publisher's address, and are always
 checked: each has one SHA-256, so it doesn't matter who gives it.
@@ -15,7 +17,7 @@ import logging
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bpe import formats
 from bpe.bytepair import BPETokenizer
@@ -23,8 +25,9 @@ from bpe.carriers import Carrier, from_pip, installed
 from bpe.corpora import data_folder
 from bpe.downloads import SourceError, download, probe, sha256
 from bpe.files import write_atomically
+from bpe.unigram import Unigram
 
-LARGEST_FILE = 20_000_000  # bytes; the largest of the files has 6,367,146
+LARGEST_FILE = 20_000_000  # bytes; the largest of the files has 6,659,225
 COMMAND = "python -m bpe vocabularies"
 
 OPENAI = "https://openaipublic.blob.core.windows.net/"
@@ -39,7 +42,7 @@ class File(NamedTuple):
     """One file of a vocabulary.
 
     name: what it is called in `folder()`.
-    url: the publisher's address; None where the publisher asks for consent first.
+    url: the publisher's address; None where there is none that anybody may fetch it from.
     carrier: a package that holds the same file, byte for byte once unpacked.
     """
 
@@ -58,7 +61,7 @@ class Vocabulary(NamedTuple):
     publisher: str
     licence: str
     files: tuple[File, ...]
-    read: Callable[..., BPETokenizer]
+    read: Callable[..., Any]
 
 
 def _numbered(names: list[str], first: int) -> dict[str, int]:
@@ -203,6 +206,27 @@ VOCABULARIES: dict[str, Vocabulary] = {
     ),
 }
 
+UNIGRAM_VOCABULARIES: dict[str, Vocabulary] = {
+    "jurassic2": Vocabulary(
+        "AI21 Labs",
+        "Apache-2.0, with AI21's package ai21-tokenizer",
+        (
+            File(
+                "jurassic2_tokenizer.model",
+                "0da75c7b7590806e6eb791ecb2beeb89df79ef2b94728809a91d1349fa9b3d82",
+                None,
+                Carrier("ai21-tokenizer==1.1.0", "ai21_tokenizer/resources/j2-tokenizer/j2-tokenizer.model"),
+            ),
+        ),
+        formats.load_sentencepiece,
+    ),
+}
+
+
+def known() -> dict[str, Vocabulary]:
+    """All vocabularies by name, those for `load` and those for `load_unigram`."""
+    return VOCABULARIES | UNIGRAM_VOCABULARIES
+
 
 def load(name: str) -> BPETokenizer:
     """The tokenizer of a real model, with its split and special tokens.
@@ -218,7 +242,23 @@ def load(name: str) -> BPETokenizer:
     """
     if name not in VOCABULARIES:
         raise ValueError(f"unknown vocabulary {name!r}: choose from {', '.join(map(repr, VOCABULARIES))}")
-    vocabulary = VOCABULARIES[name]
+    tokenizer: BPETokenizer = _read(VOCABULARIES[name])
+    return tokenizer
+
+
+def load_unigram(name: str) -> Unigram:
+    """The Unigram tokenizer of a real model; its normalizer is left to the library sentencepiece.
+
+    name: "jurassic2". Raises as `load` does.
+    """
+    if name not in UNIGRAM_VOCABULARIES:
+        names = ", ".join(map(repr, UNIGRAM_VOCABULARIES))
+        raise ValueError(f"unknown Unigram vocabulary {name!r}: choose from {names}")
+    tokenizer: Unigram = _read(UNIGRAM_VOCABULARIES[name])
+    return tokenizer
+
+
+def _read(vocabulary: Vocabulary) -> Any:
     return vocabulary.read(*(_kept(file, [_installed, _published]) for file in vocabulary.files))
 
 
@@ -227,7 +267,7 @@ def fetch(name: str) -> None:
 
     Raises as `load` does.
     """
-    for file in VOCABULARIES[name].files:
+    for file in known()[name].files:
         _kept(file, [_installed, _from_pip, _published])
 
 
@@ -238,7 +278,7 @@ def folder() -> Path:
 
 def missing(name: str) -> list[Path]:
     """The files of a vocabulary that are not kept, or are there with another content."""
-    return [folder() / file.name for file in VOCABULARIES[name].files if not _is_kept(file)]
+    return [folder() / file.name for file in known()[name].files if not _is_kept(file)]
 
 
 def _is_kept(file: File) -> bool:
@@ -282,7 +322,7 @@ def _from_pip(file: File) -> bytes:
 
 def _published(file: File) -> bytes:
     if file.url is None:
-        raise SourceError("its publisher gives it out on request only")
+        raise SourceError("there is no public address of it")
     try:
         probe(file.url)
     except SourceError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from typing import Protocol
@@ -79,6 +80,51 @@ def _coloured(text: str, colour: str) -> str:
 
 def _cycle(length: int) -> list[str]:
     return [COLOURS[i % len(COLOURS)] for i in range(length)]
+
+
+class Table:
+    """A table: HTML in a notebook, aligned columns where there is only plain text.
+
+    header: the names of the columns. rows: the cells, of any type. All columns but the first stand right.
+    Raises ValueError for a row with more or fewer cells than the header.
+    """
+
+    def __init__(self, header: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
+        self.header = [str(cell) for cell in header]
+        self.rows = [[str(cell) for cell in row] for row in rows]
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.header):
+                raise ValueError(f"row {number} has {len(row)} cells, and the header {len(self.header)}")
+
+    def __repr__(self) -> str:
+        lines = [self.header, *self.rows]
+        widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(_plain_row(line, widths) for line in lines)
+
+    def _repr_html_(self) -> str:
+        lines = [_html_row("th", self.header), *(_html_row("td", row) for row in self.rows)]
+        return f"<table>{''.join(lines)}</table>"
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    sides = ["left", *["right"] * (len(cells) - 1)]
+    parts = (
+        f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
+        for cell, side in zip(cells, sides, strict=True)
+    )
+    return f"<tr>{''.join(parts)}</tr>"
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes: a Chinese character has two, a combining mark none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
+
+
+def _plain_row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    spaces = [" " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)]
+    parts = [cells[0] + spaces[0], *map("".join, zip(spaces[1:], cells[1:], strict=True))]
+    return "  ".join(parts).rstrip()
 
 
 def tokens(tokenizer: Tokenizer, text: str) -> Shown:

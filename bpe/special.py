@@ -12,20 +12,24 @@ from bpe.inputs import refuse_surrogates
 Names = Iterable[str] | Literal["all"]
 
 
-def different(special_tokens: Iterable[str]) -> list[str]:
-    """The special tokens as a list. Raises TypeError or ValueError unless they are different strings."""
+def different(special_tokens: Iterable[str], what: str = "special token") -> list[str]:
+    """The special tokens as a list. Raises TypeError or ValueError unless they are different strings.
+
+    what: how messages call one of them.
+    """
     if isinstance(special_tokens, str):
-        raise TypeError(f"special_tokens must be a list of strings, not the string {special_tokens!r}")
+        plural = f"{what}s".replace(" ", "_")
+        raise TypeError(f"{plural} must be a list of strings, not the string {special_tokens!r}")
     names = list(special_tokens)
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
-            raise TypeError(f"a special token must be a str, not {type(name).__name__}")
+            raise TypeError(f"a {what} must be a str, not {type(name).__name__}")
         if not name:
-            raise ValueError("a special token must not be empty")
+            raise ValueError(f"a {what} must not be empty")
         refuse_surrogates(name)
         if name in seen:
-            raise ValueError(f"special token {name!r} is given twice")
+            raise ValueError(f"{what} {name!r} is given twice")
         seen.add(name)
     return names
 

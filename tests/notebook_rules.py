@@ -52,7 +52,7 @@ def metadata(notebook: NotebookNode) -> Iterator[str]:
         if name not in corpora.FILES:
             yield f"course.corpora holds {name!r}, which bpe.corpora does not know"
     for name in course.get("vocabularies") or []:
-        if name not in pretrained.VOCABULARIES:
+        if name not in pretrained.known():
             yield f"course.vocabularies holds {name!r}, which bpe.pretrained does not know"
     if not isinstance(course.get("minutes"), int):
         yield "metadata lack course.minutes, a whole number"

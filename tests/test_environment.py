@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from bpe.pretrained import VOCABULARIES
+from bpe import pretrained
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -59,7 +59,7 @@ def test_every_pin_is_exact_and_a_constraint_too() -> None:
 
 
 def test_carriers_are_those_that_the_module_opens() -> None:
-    files = [file for vocabulary in VOCABULARIES.values() for file in vocabulary.files]
+    files = [file for vocabulary in pretrained.known().values() for file in vocabulary.files]
     assert sorted({file.carrier.requirement for file in files}) == CARRIERS
 
 

@@ -99,12 +99,12 @@ def test_poems_missing_or_other_ones(monkeypatch, tmp_path):
 
 def test_vocabularies_missing_or_there(monkeypatch, tmp_path):
     monkeypatch.setenv("BPE_DATA", str(tmp_path))
-    row = Row("vocabularies", "0 of 6", "python -m bpe vocabularies")
+    row = Row("vocabularies", "0 of 7", "python -m bpe vocabularies")
     assert installation.vocabularies() == row
     monkeypatch.setattr(pretrained, "missing", lambda name: ["qwen.tiktoken"] if name == "qwen" else [])
-    assert installation.vocabularies() == row._replace(found="5 of 6")
+    assert installation.vocabularies() == row._replace(found="6 of 7")
     monkeypatch.setattr(pretrained, "missing", lambda name: [])
-    assert installation.vocabularies() == Row("vocabularies", "6 of 6")
+    assert installation.vocabularies() == Row("vocabularies", "7 of 7")
 
 
 def test_wikitext2_missing_or_another_text(monkeypatch, tmp_path):

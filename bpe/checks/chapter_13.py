@@ -1,0 +1,192 @@
+"""The checks of chapter 13: three more faulty functions to repair, and a promise to write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from bpe import BPETokenizer, count_pairs, merge_pair
+from bpe.checks import exercise
+
+Pair = tuple[str, str]
+Merge = Callable[[Sequence[str], Pair], list[str]]
+
+DOCUMENTS: tuple[list[str], ...] = (
+    ["ab", "ab"],
+    ["aab", "b", "", "aab"],
+    ["aaa", "aa"],
+    ["月光", "光月"],
+    ["", "a"],
+    [],
+)
+
+
+@exercise
+def exercise_1(pairs_of: Callable[[list[str]], Mapping[Pair, int]]) -> str | None:
+    for documents in DOCUMENTS:
+        expected: dict[Pair, int] = {}
+        for document in documents:
+            for pair, count in count_pairs(document).items():
+                expected[pair] = expected.get(pair, 0) + count
+        found = pairs_of(list(documents))
+        if not isinstance(found, Mapping):
+            return f"For {documents} you give {found!r}; it should be a dictionary."
+        for pair in {**expected, **found}:
+            got, wanted = found.get(pair, 0), expected.get(pair, 0)
+            if got != wanted:
+                return f"For {documents} you count {pair} {_times(got)}; it occurs {_times(wanted)}."
+    return None
+
+
+def _times(count: object) -> str:
+    return f"{count} time{'' if count == 1 else 's'}"
+
+
+def _tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
+    yield "that has bytes alone", BPETokenizer([bytes([value]) for value in range(256)])
+    yield "trained on 古物静，古物静", BPETokenizer.train("古物静，古物静", 262, progress=False)
+    yield "over characters", BPETokenizer.train("古物�静ab", 6, alphabet="characters", progress=False)
+
+
+# The second holds the sign that stands for broken characters, as a character of its own.
+TEXTS = ("古物静", "ab�", "a古�b", "")
+
+
+@exercise
+def exercise_2(shortened: Callable[[BPETokenizer, str, int], str]) -> str | None:
+    for kind, tokenizer in _tokenizers():
+        for text in TEXTS:
+            for limit in range(len(tokenizer.encode(text)) + 2):
+                expected = _whole_characters(tokenizer, text, limit)
+                found = shortened(tokenizer, text, limit)
+                if found != expected:
+                    return (
+                        f"With a tokenizer {kind}, {text!r} and the limit {limit} you give {found!r}; "
+                        f"it should be {expected!r}."
+                    )
+    return None
+
+
+def _whole_characters(tokenizer: BPETokenizer, text: str, limit: int) -> str:
+    content = tokenizer.decode_bytes(tokenizer.encode(text)[:limit])
+    size = 0
+    for end, character in enumerate(text):
+        size += len(character.encode("utf-8"))
+        if size > len(content):
+            return text[:end]
+    return text
+
+
+VOCABULARIES: tuple[dict[int, bytes], ...] = (
+    {256: b"th", 257: b" the"},
+    {0: b"!", 7: b"\n", 255: b"\xff"},
+    {256: "月".encode()[:2], 257: "月".encode(), 258: "é".encode()},
+    {i: bytes([i]) for i in range(256)},
+    {},
+)
+
+
+@exercise
+def exercise_3(
+    to_json: Callable[[dict[int, bytes]], str], from_json: Callable[[str], dict[int, bytes]]
+) -> str | None:
+    for vocabulary in VOCABULARIES:
+        string = to_json(dict(vocabulary))
+        shown = repr(vocabulary) if len(vocabulary) < 5 else "the vocabulary of all 256 bytes"
+        if not isinstance(string, str):
+            return f"For {shown} to_json gives something of type {type(string).__name__}, not a string."
+        try:
+            json.loads(string)
+        except ValueError:
+            return f"For {shown} to_json gives {string[:60]!r}, which is not JSON."
+        found = from_json(string)
+        if not isinstance(found, dict):
+            return f"For {shown} from_json gives something of type {type(found).__name__}, not a dict."
+        if wrong := [key for key in found if type(key) is not int]:
+            return f"For {shown} the key {wrong[0]!r} comes back, which is not an int."
+        for i in {**vocabulary, **found}:
+            if found.get(i) != vocabulary.get(i):
+                return f"For {shown} the id {i} comes back as {found.get(i)!r}, not {vocabulary.get(i)!r}."
+    return None
+
+
+def _right(symbols: Sequence[str], pair: Pair) -> list[str]:
+    return merge_pair(symbols, pair, "".join(pair))
+
+
+def _by_replace(symbols: Sequence[str], pair: Pair) -> list[str]:
+    return " ".join(symbols).replace(" ".join(pair), "".join(pair)).split(" ") if symbols else []
+
+
+def _at_once(symbols: Sequence[str], pair: Pair) -> list[str]:
+    starts = {i for i, two in enumerate(pairwise(symbols)) if two == pair}
+    return [
+        "".join(pair) if i in starts else symbol
+        for i, symbol in enumerate(symbols)
+        if i in starts or i - 1 not in starts
+    ]
+
+
+def _from_right(symbols: Sequence[str], pair: Pair) -> list[str]:
+    mirrored = merge_pair(list(symbols)[::-1], pair[::-1], "".join(pair))
+    return mirrored[::-1]
+
+
+def _first_alone(symbols: Sequence[str], pair: Pair) -> list[str]:
+    for i, two in enumerate(pairwise(symbols)):
+        if two == pair:
+            return [*symbols[:i], "".join(pair), *symbols[i + 2 :]]
+    return list(symbols)
+
+
+def _nothing(symbols: Sequence[str], pair: Pair) -> list[str]:
+    return list(symbols)
+
+
+def _last_lost(symbols: Sequence[str], pair: Pair) -> list[str]:
+    return _right(symbols, pair)[: max(1, len(symbols) - 1)]
+
+
+def _either_order(symbols: Sequence[str], pair: Pair) -> list[str]:
+    merged = _right(symbols, pair)
+    return merge_pair(merged, pair[::-1], "".join(pair[::-1]))
+
+
+# What each does wrong, in words that do not say how to find it.
+FAULTY: tuple[tuple[str, Merge], ...] = (
+    ("that replaces text instead of symbols", _by_replace),
+    ("that uses a symbol twice", _at_once),
+    ("that works from the right", _from_right),
+    ("that merges the first occurrence only", _first_alone),
+    ("that merges nothing", _nothing),
+    ("that may lose the last symbol", _last_lost),
+    ("that merges the pair turned round, too", _either_order),
+)
+
+INPUTS: tuple[tuple[list[str], Pair], ...] = (
+    ([], ("a", "b")),
+    (["a"], ("a", "a")),
+    (["a", "b"], ("a", "b")),
+    (["a", "b", "a", "b"], ("a", "b")),
+    (["a", "a", "a"], ("a", "a")),
+    (["a", "a", "a", "a"], ("a", "a")),
+    (["c", "b", "a", "c"], ("a", "b")),
+    (["ca", "b", "c"], ("a", "b")),
+    (["ab", "a", "b"], ("ab", "a")),
+    (["ab", "a", "b"], ("a", "b")),
+)
+
+
+@exercise
+def exercise_4(promise: Callable[[Merge, list[str], Pair], bool]) -> str | None:
+    for symbols, pair in INPUTS:
+        if not promise(_right, list(symbols), pair):
+            return f"For {symbols} and {pair} your promise convicts a merge that is right."
+    for fault, merge in FAULTY:
+        failing = [(list(s), pair) for s, pair in INPUTS if merge(s, pair) != _right(s, pair)]
+        for symbols, pair in failing:
+            if promise(merge, list(symbols), pair):
+                result = merge(symbols, pair)
+                return f"For {symbols} and {pair} your promise acquits a merge {fault}, which gives {result}."
+    return None

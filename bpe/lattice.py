@@ -1,0 +1,93 @@
+"""All ways to cut a text into pieces, as a lattice: the best way, the sum over all, one at random.
+
+A lattice is a list with an entry for each position but the first: the pieces that end there, each as
+(where it begins, what it is called, its score), those that begin earliest first. The score of a way is the
+sum of its pieces' scores; these are logarithms of probabilities, so the sum is that of their product.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from ctypes import c_float
+from typing import TypeVar
+
+Name = TypeVar("Name")
+Edge = tuple[int, Name, float]
+
+
+def best_path(lattice: Iterable[Sequence[Edge[Name]]]) -> list[tuple[int, int, Name]]:
+    """The way of the highest score, as (begin, end, name) of its pieces: the algorithm of Viterbi.
+
+    Ties are common, since the same pieces in another order have the same sum. So all is as in sentencepiece:
+    sums are kept in 32 bits, and at each position the piece that begins earliest wins, unless a later one is
+    better.
+    """
+    best = [0.0]
+    last: list[Edge[Name] | None] = [None]
+    for edges in lattice:
+        highest, chosen = 0.0, None
+        for edge in edges:
+            total = c_float(best[edge[0]] + edge[2]).value
+            if chosen is None or total > highest:
+                highest, chosen = total, edge
+        best.append(highest)
+        last.append(chosen)
+    path: list[tuple[int, int, Name]] = []
+    end = len(last) - 1
+    while (edge_taken := last[end]) is not None:
+        path.append((edge_taken[0], end, edge_taken[1]))
+        end = edge_taken[0]
+    return path[::-1]
+
+
+def sums(lattice: Iterable[Sequence[Edge[Name]]], alpha: float = 1.0) -> list[float]:
+    """For each position, the logarithm of the summed probabilities of all ways that lead there.
+
+    alpha: what scores are multiplied with.
+    """
+    totals = [0.0]
+    for edges in lattice:
+        scores = [totals[begin] + alpha * score for begin, _, score in edges]
+        highest = max(scores)
+        totals.append(highest + math.log(sum(math.exp(score - highest) for score in scores)))
+    return totals
+
+
+def shares(lattice: Sequence[Sequence[Edge[Name]]]) -> Iterator[tuple[Name, float]]:
+    """How probable it is that a way leads over a piece, for each piece of the lattice.
+
+    From the end to the front: of all that arrives at a position, a piece has brought the share that its own
+    probability times the sum at its beginning has in the sum at its end.
+    """
+    totals = sums(lattice)
+    share = [0.0] * len(lattice) + [1.0]
+    for end in range(len(lattice), 0, -1):
+        for begin, name, score in lattice[end - 1]:
+            brought = share[end] * math.exp(totals[begin] + score - totals[end])
+            share[begin] += brought
+            yield name, brought
+
+
+def random_path(
+    lattice: Sequence[Sequence[Edge[Name]]], chance: random.Random, alpha: float = 1.0
+) -> list[tuple[int, int, Name]]:
+    """A way at random, as (begin, end, name) of its pieces: each as often as its probability says.
+
+    alpha: the probabilities are raised to this power and scaled to the sum 1. So 0 takes all ways alike, and
+    with a large one the best way is all but certain.
+    """
+    totals = sums(lattice, alpha)
+    path: list[tuple[int, int, Name]] = []
+    end = len(lattice)
+    while end:
+        left = chance.random()
+        for edge in lattice[end - 1]:
+            begin, name, score = edge  # those of the last piece, should rounding leave something over
+            left -= math.exp(totals[begin] + alpha * score - totals[end])
+            if left < 0:
+                break
+        path.append((begin, end, name))
+        end = begin
+    return path[::-1]
