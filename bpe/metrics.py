@@ -392,8 +392,9 @@ def _ids(encode: Encode, text: str, name: str, vocab_size: int | None) -> list[i
     """The ids of a text, looked over; `name` says in an error which text it was."""
     try:
         given = encode(text)
-    except ValueError as error:
-        raise ValueError(f"{name} can't be encoded: {error}") from error
+    except Exception as error:
+        reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise ValueError(f"{name} can't be encoded: {reason}") from error
     if isinstance(given, str) or not isinstance(given, Iterable):
         kind = type(given).__name__
         raise TypeError(

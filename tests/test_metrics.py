@@ -93,6 +93,8 @@ def test_a_word_is_whole_with_the_space_before_or_behind_it():
     assert measure("cat", before.encode).whole_words == measure("at", behind.encode).whole_words == 1
     # An alphabet without the space can't say more than the word itself.
     assert measure("ab", CharTokenizer("ab").encode).whole_words == 0
+    assert measure("ab b", lambda text: [{"a": 0, "b": 1, " ": 2}[c] for c in text]).whole_words == 1
+    assert measure("abb", lambda text: [{"a": 0, "b": 1}[c] for c in text]).whole_words == 0
 
 
 def test_efficiency_by_hand():
@@ -324,6 +326,7 @@ def broken(*_):
             ValueError,
             "document 1 can't be encoded: character 'b'",
         ),
+        ((["a"], broken), {}, ValueError, "document 0 can't be encoded: KeyError: 7"),
         (("ab", by_bytes, broken), {}, ValueError, "the 2 ids of document 0 can't be decoded: KeyError: 7"),
         (("é", by_bytes, lambda ids: bytes(ids[:1]).decode()), {}, ValueError, "decoded: UnicodeDecodeError"),
         (("ab", by_bytes, bytes), {}, TypeError, "decode must give a str, but gave bytes for document 0"),
