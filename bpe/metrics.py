@@ -145,7 +145,9 @@ def measure(
     words: from text to its words; `words` of this module says what a word is otherwise.
 
     A word counts as whole where it is encoded as one token that is not unknown: by itself, with a space
-    before it, or with a space after it. Some tokenizers have the one, some the other.
+    before it, or with a space after it. Some tokenizers have the one, some the other. Where words stand
+    without spaces, as in Chinese, this says nothing about tokenizers that mark the beginning or the end of a
+    word (Unigram, BPE over words): their token for the midst of a text is another.
 
     Raises ValueError for an empty text, for an id that is negative or not below `vocab_size`, and, naming the
     document, where `encode` or `decode` raise or give what they should not; TypeError for what is no text, no
