@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 from bpe import BPETokenizer, corpora, results
-from bpe.bytepair import engine_for
+from bpe.engines import engine_for
 
 SIZES = (300, 500, 1_000, 2_000, 8_000)
 CHARACTERS = 900_000  # of the beginning of a split

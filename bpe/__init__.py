@@ -12,8 +12,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bpe.bytepair import BPETokenizer, count_pieces
+    from bpe.bytepair import BPETokenizer
     from bpe.characters import CharTokenizer
+    from bpe.counting import count_pieces
     from bpe.loading import load_tokenizer
     from bpe.pairs import MergeStep, count_pairs, merge_pair
     from bpe.unigram import Unigram
@@ -43,7 +44,7 @@ _HOME = {
     "WordBPE": "bpe.words",
     "WordPiece": "bpe.wordpiece",
     "count_pairs": "bpe.pairs",
-    "count_pieces": "bpe.bytepair",
+    "count_pieces": "bpe.counting",
     "load_tokenizer": "bpe.loading",
     "merge_pair": "bpe.pairs",
 }

@@ -6,16 +6,16 @@ file turns text into integers and back, over bytes or over characters.
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bpe import parts, presplit, runs, special, storage
-from bpe.inputs import documents_of, id_below, integer, refuse_surrogates
+from bpe.counting import counted
+from bpe.engines import engine_for, engine_named
+from bpe.inputs import id_below, integer, refuse_surrogates
 from bpe.pairs import MergeStep
 from bpe.parts import Alphabet, Pair, Token
 from bpe.progress import watched
@@ -24,34 +24,12 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from bpe.compiled import Encoder, Pieces
+    from bpe.compiled import Encoder
 
 Progress = bool | Callable[[MergeStep], object] | None
 
 # What a tokenizer remembers of encoding: at most so many runs of symbols, each at most so long.
 CACHED_RUNS, CACHED_LENGTH = 100_000, 64
-
-ENGINES = ("auto", "naive", "incremental", "compiled")
-# Characters from which on "auto" takes the compiled engine, if Numba is there: loading it takes a second, in
-# which the incremental one is done with less.
-WORTH_COMPILING = 100_000
-
-
-def engine_for(name: str, size: int) -> str:
-    """The engine of that name; for "auto", the one that suits a text of `size` characters.
-
-    Raises ValueError for an unknown name.
-    """
-    if name not in ENGINES:
-        raise ValueError(f"unknown engine {name!r}: choose from {', '.join(map(repr, ENGINES))}")
-    if name == "auto":
-        return "compiled" if size >= WORTH_COMPILING and find_spec("numba") else "incremental"
-    return name
-
-
-def engine_named(name: str) -> Any:
-    """The module of an engine, with its `learn_merges` and `apply_merges`."""
-    return importlib.import_module(f"bpe.{name}")
 
 
 class BPETokenizer:
@@ -142,7 +120,7 @@ class BPETokenizer:
         [b'aaab']
         """
         names = special.different(special_tokens)
-        counts = _counted(text, pattern, names)
+        counts = counted(text, pattern, names)
         return cls._learned(
             counts, vocab_size, alphabet, base_tokens, pattern, names, min_frequency, engine, progress
         )
@@ -446,55 +424,6 @@ class BPETokenizer:
             f"<BPETokenizer: {self.vocab_size:,} tokens over {self.alphabet}, {len(self.merges):,} merges, "
             f"{len(self.special_tokens)} special>"
         )
-
-
-def count_pieces(
-    documents: str | Iterable[str], pattern: presplit.Pattern = None, special_tokens: Iterable[str] = ()
-) -> dict[str, int]:
-    """How often each piece occurs, in the order of first appearance.
-
-    documents: a str, or an iterable of str; read once, so a generator over a large corpus will do.
-    pattern: how each document is cut, as in `BPETokenizer.train`.
-    special_tokens: documents are cut at them too, and they are not counted.
-
-    The order decides ties in `BPETokenizer.train_from_counts`.
-
-    >>> count_pieces("to be or not to be", "words")
-    {'to': 2, ' ': 5, 'be': 2, 'or': 1, 'not': 1}
-    """
-    return dict(_counted(documents, pattern, special.different(special_tokens)).items())
-
-
-def _counted(
-    documents: str | Iterable[str], pattern: presplit.Pattern, names: Collection[str]
-) -> Mapping[str, int]:
-    """What `count_pieces` gives; of a long text whose split is compiled, as `bpe.compiled.Pieces`."""
-    expressions = presplit.resolve(pattern)
-    counts: dict[str, int] = {}
-    for document in documents_of(documents):
-        for part, is_special in special.parts(document, names):
-            if is_special:
-                continue
-            pieces = _compiled_pieces(part, expressions)
-            if pieces is not None and part is documents:
-                return pieces
-            for piece, count in pieces.items() if pieces is not None else _each(part, expressions):
-                counts[piece] = counts.get(piece, 0) + count
-    return counts
-
-
-def _compiled_pieces(text: str, expressions: tuple[str, ...]) -> Pieces | None:
-    """The pieces of a text, if it is long enough and there is a compiled scanner for its split."""
-    if engine_for("auto", len(text)) != "compiled":
-        return None
-    from bpe import compiled, scanner
-
-    return compiled.counted(text, expressions) if scanner.knows(expressions) else None
-
-
-def _each(text: str, expressions: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """The pieces of a text, one after the other."""
-    return ((piece, 1) for piece in presplit.pieces(text, expressions))
 
 
 def _steps(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from bpe import special, storage
 from bpe.inputs import id_below, integer, refuse_surrogates
@@ -34,7 +34,7 @@ class SubwordTokenizer(ABC):
 
     @abstractmethod
     def _content(self) -> dict[str, Any]:
-        """All that defines the tokenizer, as JSON can hold it."""
+        """All that defines the tokenizer, as JSON can hold it: what `__init__` takes, by name."""
 
     def encode(
         self, text: str, *, allowed_special: special.Names = (), disallowed_special: special.Names = "all"
@@ -85,6 +85,15 @@ class SubwordTokenizer(ABC):
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as JSON; an earlier file is replaced only when all is written."""
         storage.save(path, self.KIND, self._content())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote. Raises ValueError for any other or damaged file."""
+        content = storage.load(path, cls.KIND)
+        try:
+            return cls(**content)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
 
     def __repr__(self) -> str:
         name = type(self).__name__

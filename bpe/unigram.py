@@ -12,10 +12,9 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from ctypes import c_float
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from bpe import special, storage
+from bpe import special
 from bpe.inputs import finite, id_below, refuse_surrogates, seed_number
 from bpe.lattice import Edge, best_path, random_path, sums
 from bpe.subwords import SubwordTokenizer
@@ -269,15 +268,6 @@ class Unigram(SubwordTokenizer):
 
     def _content(self) -> dict[str, Any]:
         return {"pieces": [list(entry) for entry in self.entries], "prefix": self.prefix}
-
-    @classmethod
-    def load(cls, path: str | Path) -> Unigram:
-        """Read what `save` wrote. Raises ValueError for any other or damaged file."""
-        content = storage.load(path, cls.KIND)
-        try:
-            return cls(**content)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
 
 
 def _checked(number: int, entry: Any) -> Piece:

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import regex
 
-from bpe import special, storage
+from bpe import special
 from bpe.inputs import integer
 from bpe.pairs import count_pairs, merge_pair
 from bpe.progress import watched
@@ -275,15 +274,6 @@ class WordPiece(SubwordTokenizer):
             "unknown": self.unknown,
             "max_characters": self.max_characters,
         }
-
-    @classmethod
-    def load(cls, path: str | Path) -> WordPiece:
-        """Read what `save` wrote. Raises ValueError for any other or damaged file."""
-        content = storage.load(path, cls.KIND)
-        try:
-            return cls(**content)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
 
 
 def _new_pieces(steps: Iterator[Step], known: Mapping[str, None], number: int) -> Iterator[str]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from bpe import incremental, naive, parts, special, storage
-from bpe.bytepair import Progress, engine_for, engine_named
+from bpe import incremental, naive, parts, special
+from bpe.bytepair import Progress
+from bpe.engines import engine_for, engine_named
 from bpe.inputs import documents_of, finite, id_below, integer, refuse_surrogates, seed_number
 from bpe.parts import Pair
 from bpe.progress import watched
@@ -281,12 +281,3 @@ class WordBPE(SubwordTokenizer):
             "special_tokens": list(self.special_tokens),
             "unknown": self.unknown,
         }
-
-    @classmethod
-    def load(cls, path: str | Path) -> WordBPE:
-        """Read what `save` wrote. Raises ValueError for any other or damaged file."""
-        content = storage.load(path, cls.KIND)
-        try:
-            return cls(**content)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe import BPETokenizer, naive
-from bpe.bytepair import WORTH_COMPILING, engine_for
+from bpe.engines import WORTH_COMPILING, engine_for
 
 FAST = [import_module(f"bpe.{name}") for name in ENGINES if name != "naive"]
 
@@ -109,7 +109,7 @@ def test_auto_takes_the_compiled_engine_where_it_pays(monkeypatch):
     assert engine_for("auto", WORTH_COMPILING - 1) == "incremental"
     assert engine_for("auto", WORTH_COMPILING) == "compiled"
     assert engine_for("naive", 10**9) == "naive"
-    monkeypatch.setattr("bpe.bytepair.find_spec", lambda name: None)
+    monkeypatch.setattr("bpe.engines.find_spec", lambda name: None)
     assert engine_for("auto", 10**9) == "incremental"
 
 

@@ -77,7 +77,8 @@ NUMBERS = [
 ]
 
 
-def _grouped(digits: str) -> list[str]:
+def grouped_from_right(digits: str) -> list[str]:
+    """A run of digits, cut into groups of three from the right."""
     first = len(digits) % 3
     groups = [digits[:first]] if first else []
     return groups + [digits[i : i + 3] for i in range(first, len(digits), 3)]
@@ -93,7 +94,11 @@ def exercise_3(from_the_right: Any) -> str | None:
         return f"{error}."
     for text in NUMBERS:
         runs = presplit.pieces(text, [r"\p{N}+"])
-        expected = [part for run in runs for part in (_grouped(run) if regex.match(r"\p{N}", run) else [run])]
+        expected = [
+            part
+            for run in runs
+            for part in (grouped_from_right(run) if regex.match(r"\p{N}", run) else [run])
+        ]
         got = presplit.pieces(text, expressions)
         if got != expected:
             return f"The text {text!r} becomes {got!r}; it should be {expected!r}."

@@ -10,6 +10,7 @@ import regex
 
 from bpe import BPETokenizer, presplit
 from bpe.checks import exercise
+from bpe.checks.chapter_04 import grouped_from_right
 
 BYTES = [bytes([value]) for value in range(256)]
 
@@ -80,12 +81,6 @@ NUMBERS = (
 )
 
 
-def _grouped(run: str) -> list[str]:
-    """A run of digits, cut into groups of three from the right."""
-    first = len(run) % 3
-    return [*([run[:first]] if first else []), *(run[k : k + 3] for k in range(first, len(run), 3))]
-
-
 def _around_the_point(text: str) -> list[str]:
     pieces: list[str] = []
     for match in regex.finditer(r"(?<=\p{N}\.)\p{N}+|\p{N}+|\P{N}+", text):
@@ -96,7 +91,7 @@ def _around_the_point(text: str) -> list[str]:
         elif behind:
             pieces += [run[k : k + 3] for k in range(0, len(run), 3)]
         else:
-            pieces += _grouped(run)
+            pieces += grouped_from_right(run)
     return pieces
 
 

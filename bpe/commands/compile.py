@@ -7,7 +7,8 @@ from importlib.util import find_spec
 
 import click
 
-from bpe.bytepair import WORTH_COMPILING, BPETokenizer
+from bpe.bytepair import BPETokenizer
+from bpe.engines import WORTH_COMPILING
 
 # Long enough to be cut and counted by compiled code.
 TEXT = "Low, lower, lowest: 3 月光。\n"

@@ -10,8 +10,9 @@ from typing import IO, Any
 import click
 
 from bpe import presplit, show, special, textfiles
-from bpe.bytepair import BPETokenizer, count_pieces
+from bpe.bytepair import BPETokenizer
 from bpe.commands.shared import TEXT_FILE, print_longest_tokens, refuse_replacing, texts
+from bpe.counting import count_pieces
 from bpe.loading import load_tokenizer
 from bpe.pairs import MergeStep
 from bpe.parts import Alphabet
