@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from running import failed
 
 pytest.importorskip("torch")
 
@@ -29,13 +30,6 @@ TINY = Profile(
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["minigpt", *map(str, arguments)])
-
-
-def failed(result: Result, status: int = 1) -> str:
-    """What a command that failed said; it left no traceback."""
-    assert isinstance(result.exception, SystemExit)
-    assert result.exit_code == status
-    return result.stderr
 
 
 @pytest.fixture(autouse=True)
