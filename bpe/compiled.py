@@ -17,7 +17,7 @@ Pieces are cut and counted on all cores, each with a stretch of the text, and ad
 text, since order decides ties. They stay where they are in the text, and only few ever become strings.
 
 Encoding looks up a piece that came before in the same text, and copies its ids; only a new one is merged. It
-takes 1 byte a byte of text for a copy, 8 for each piece, and 4 for each symbol.
+takes 1 byte a byte of text for a copy, and 4 for each token.
 """
 
 from __future__ import annotations
@@ -617,19 +617,29 @@ class Encoder:
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
         codes = codes_of(text, self.as_bytes)
+        words = _words_of(codes)
+        ids = numpy.empty(len(codes), dtype=numpy.int32)
+        remembered = numpy.zeros((min(REMEMBERED, _places(len(codes))), 4), dtype=numpy.int64)
+        scratch = numpy.empty(SHORT, dtype=numpy.int64)
+        start, number = 0, 0
+        for ends in self._stretches(text, codes):
+            number = _encode(codes, words, start, ends, self.tables, remembered, ids, number, scratch)
+            if number == NOTHING:
+                return None
+            start = int(ends[-1])
+        ids.resize(number, refcheck=False)  # gives the rest back without a copy
+        return ids
+
+    def _stretches(self, text: str, codes: Codes) -> Iterator[Int64s]:
+        """Where the pieces end, in codes: all of them, a stretch of the text at a time."""
         if self.as_bytes and scanner.knows(self.expressions):
-            ends = scanner.ends(codes, self.expressions)
+            yield from scanner.stretches(codes, self.expressions)
         elif self.expressions:
             lengths = list(map(len, presplit.pieces(text, self.expressions)))
-            ends = _code_ends(lengths, codes, self.as_bytes)
-        else:
+            yield _code_ends(lengths, codes, self.as_bytes)
+        elif text:
             ends = numpy.empty(len(codes), dtype=numpy.int64)
-            ends = ends[: _run_ends(codes, self.tables.joints, ends)]
-        ids = numpy.empty(len(codes), dtype=numpy.int32)
-        remembered = numpy.zeros((min(REMEMBERED, _places(len(ends))), 4), dtype=numpy.int64)
-        scratch = numpy.empty(SHORT, dtype=numpy.int64)
-        number = _encode(codes, _words_of(codes), ends, self.tables, remembered, ids, scratch)
-        return None if number == NOTHING else ids[:number].copy()
+            yield ends[: _run_ends(codes, self.tables.joints, ends)]
 
 
 # --- text as numbers
@@ -672,7 +682,6 @@ def _base_table(base_ids: Mapping[Any, int]) -> Int32s:
 # Columns of Pieces.rows.
 START, LENGTH, COUNT, KEY = range(4)
 ROOM = 1 << 12  # different pieces, at first
-PART = 1 << 18  # bytes of text that are cut before they are counted
 
 
 class Pieces(Mapping[str, int]):
@@ -710,7 +719,7 @@ def counted(text: str, expressions: Sequence[str]) -> Pieces:
     """
     data = codes_of(text, as_bytes=True)
     words = _words_of(data)
-    borders = scanner.borders(data, min(_cores(), len(data) // PART + 1))
+    borders = scanner.borders(data, min(_cores(), len(data) // scanner.STRETCH + 1))
     with ThreadPoolExecutor(_cores()) as pool:
         counters = list(
             pool.map(lambda border: _counted_range(data, words, expressions, *border), pairwise(borders))
@@ -728,8 +737,7 @@ def _cores() -> int:
 def _counted_range(data: Codes, words: Words, expressions: Sequence[str], start: int, stop: int) -> _Counter:
     """Count the pieces that begin at `start`, where one does, or later, and before `stop`."""
     counter = _Counter(words)
-    while start < stop:
-        ends = scanner.ends(data, expressions, start, min(start + PART, stop))
+    for ends in scanner.stretches(data, expressions, start, stop):
         rows = numpy.empty((len(ends), 4), dtype=numpy.int64)
         _rows_of(words, start, ends, rows)
         counter.add(rows)
@@ -936,13 +944,17 @@ def _run_ends(codes: Codes, joints: Int64s, ends: Int64s) -> int:
 def _encode(
     codes: Codes,
     words: Words,
+    start: int,
     ends: Int64s,
     tables: _Tables,
     remembered: Int64s,
     ids: Int32s,
+    number: int,
     scratch: Int64s,
 ) -> int:
-    """Write the ids of all pieces; return how many there are, or NOTHING where a symbol has no token.
+    """Write the ids of the pieces from `start` on behind the `number` that are there.
+
+    Returns how many there are then, or NOTHING where a symbol has no token.
 
     remembered: int64 (places, 4), zeros at first: the key of a piece, where it begins, where its ids begin,
     and how many they are. A piece has one place, and takes it from the one that was there. A piece that came
@@ -951,7 +963,6 @@ def _encode(
     # The tuple itself is not passed on: for each piece, references to its arrays would be counted.
     base, pairs, filled, whole = tables.base, tables.pairs, tables.filled, tables.whole
     token_words, token_ends, width = tables.token_words, tables.token_ends, tables.width
-    start, number = 0, 0
     mask = len(remembered) - 1
     for end in ends:
         length = end - start

@@ -7,7 +7,7 @@ code here, tried in the expression's order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 CODE_POINTS = 0x110000
+STRETCH = 1 << 18  # bytes of text that are cut before the pieces are used
 
 # Bits of the table of classes.
 LETTER, NUMBER, SPACE, LINE_END = 1, 2, 4, 8
@@ -72,6 +73,17 @@ def ends(data: Bytes, expressions: Sequence[str], start: int = 0, stop: int | No
         if start >= stop:
             return found[:number]
         found = numpy.concatenate([found, numpy.empty_like(found)])
+
+
+def stretches(
+    data: Bytes, expressions: Sequence[str], start: int = 0, stop: int | None = None
+) -> Iterator[Int64s]:
+    """The same ends, a stretch of the text at a time, so that they take little memory."""
+    stop = len(data) if stop is None else stop
+    while start < stop:
+        found = ends(data, expressions, start, min(start + STRETCH, stop))
+        yield found
+        start = int(found[-1])
 
 
 def borders(data: Bytes, parts: int) -> list[int]:

@@ -13,7 +13,7 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from independent import NAMES, ours  # noqa: E402
 
-from bpe import compiled, naive, presplit  # noqa: E402
+from bpe import compiled, naive, presplit, scanner  # noqa: E402
 from bpe.commands.compile import compile_engine  # noqa: E402
 
 
@@ -65,7 +65,7 @@ def test_pieces_counted_by_several_workers(pieces, workers, at_once):
     text = "\n".join(pieces)
     expected = Counter(presplit.pieces(text, presplit.resolve("gpt4")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "PART", at_once)
+        patch.setattr(scanner, "STRETCH", at_once)
         patch.setattr(compiled, "ROOM", 2)
         patch.setattr(compiled, "_cores", lambda: workers)
         counted = compiled.counted(text, presplit.resolve("gpt4"))
