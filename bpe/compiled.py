@@ -10,8 +10,8 @@ Training is the algorithm of `bpe.incremental`. Four things differ, and none cha
 
 Memory for a text of n symbols, in bytes: 8 n for the symbols and the pairs of the positions, 8 n more for
 weights where pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
-Measured by `make bench` from 1 to 64 MB of text: 23 to 30 bytes a byte of text without a split, 35 falling to
-9 with the split of GPT-4, since pieces repeat, and 5 for encoding.
+Measured by `make bench` from 1 to 64 MB of text: 23 to 30 bytes a byte of text without a split, 28 falling to
+6 with the split of GPT-4, since pieces repeat, and 3 for encoding.
 
 Pieces are cut and counted on all cores, each with a stretch of the text, and added up in the order of the
 text, since order decides ties. They stay where they are in the text, and only few ever become strings.

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpe import CharTokenizer, storage
+from bpe.inputs import STRETCH, refuse_surrogates
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -115,3 +116,9 @@ def test_a_changed_file_is_refused(tmp_path):
     path.write_text(json.dumps(file), encoding="utf-8")
     with pytest.raises(ValueError, match="damaged"):
         CharTokenizer.load(path)
+
+
+@pytest.mark.parametrize("position", [0, STRETCH - 1, STRETCH, 2 * STRETCH + 7])
+def test_a_lone_surrogate_is_found_wherever_it_stands(position):
+    with pytest.raises(ValueError, match=rf"lone surrogate U\+D83D at position {position}:"):
+        refuse_surrogates("a" * position + "\ud83d" + "b" * STRETCH)
