@@ -127,7 +127,8 @@ class Measurement:
     def efficiency(self) -> float:
         """The Rényi efficiency of the tokens, see `renyi_efficiency`; NaN where it is not defined.
 
-        Without `vocab_size`, that of the tokens that occur, which is higher: the two can't be compared.
+        Without `vocab_size`, that of the tokens that occur. Where some don't, it is higher, so compare like
+        with like.
         """
         size = len(self.counts) if self.vocab_size is None else self.vocab_size
         return renyi_efficiency(self.counts, vocab_size=size) if size > 1 else math.nan
