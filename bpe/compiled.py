@@ -69,16 +69,19 @@ class _State(NamedTuple):
     """Where training stands, for a text of n positions, separators between the pieces included.
 
     symbols: int32 (n,), as the head of this file says. weights: int64 (n,), how often the piece of each
-    position occurs, or (0,) where every piece occurs once. lengths: int32 (vocabulary,).
-    pair_at: int32 (n,), the pair that begins at a position.
+    position occurs, or (0,) where every piece occurs once. lengths: int32 (vocabulary,), how many positions
+    a token takes. pair_at: int32 (n,), the pair that begins at a position, or NOTHING.
 
     Of the pairs, each an array over them: left, right: int32. frequency: int64, how often it occurs now.
     first, end: int64, its list is positions[first:end], ascending; what stood before `first` fell away.
-    seen_frequency: int64, seen_position: int32, what they were when the heap was put in order.
-    positions: int32, all lists. heap: int32, the pairs as a binary heap.
+    seen_frequency: int64, seen_position: int32, its frequency and first position when it last was at the top
+    of the heap or came into it; the heap is ordered by these. positions: int32, all lists, one after the
+    other. heap: int32, the pairs as a binary heap.
 
     numbers: int64 (4,), how many pairs, positions and entries of the heap are in use, and tokens in the text.
-    scratch: int64 (4, vocabulary), zeros between merges. used: int32 (2, vocabulary).
+    scratch: int64 (4, vocabulary), for `_list_new_pairs`, of a token's pairs with the new one: frequency on
+    the left and on the right, occurrences on the left and on the right; zeros between merges. used: int32 (2,
+    vocabulary), which tokens these are.
     """
 
     symbols: Int32s
@@ -157,7 +160,11 @@ def _laid_out(
 def _lay_out(
     codes: Codes, starts: Int64s, ends: Int64s, counts: Int64s, base: Int32s, symbols: Int32s, weights: Int64s
 ) -> None:
-    """Write the symbols of the pieces, with NOTHING before, between and after them. One step a code."""
+    """Write the symbols of the pieces, with NOTHING before, between and after them. One step a code.
+
+    codes: uint8 or uint32, of a text. starts, ends, counts: int64 (pieces,), where each piece lies in it, and
+    how often it occurs. base: int32, from a code to its id. symbols, weights: to be filled, as in `_State`.
+    """
     i = 0
     for piece in range(-1, len(ends)):
         weight = 0
@@ -253,8 +260,9 @@ def _with_more_room(state: _State, positions: int, pairs: int) -> _State:
 def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s) -> int:
     """Write the number of the pair that begins at each position; return how many pairs there are.
 
-    Pairs are numbered by first occurrence. keys, values: a hash table, empty at first, from
-    (left << 32 | right) to the number. One search a position.
+    Pairs are numbered by first occurrence. symbols, pair_at: int32 (n,). keys: int64, values: int32, both
+    (places,), a power of two: a hash table, empty at first, from (left << 32 | right) to the number. One
+    search a position.
     """
     mask = len(keys) - 1
     number = 0
@@ -278,7 +286,10 @@ def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s
 
 @_compiled
 def _hashed(key: Integer) -> Integer:
-    """A number that depends on all bits of a 64-bit key, 0 or more (the finaliser of MurmurHash3)."""
+    """A number that depends on all bits of a 64-bit key, 0 or more.
+
+    It is the first half of MurmurHash3's finaliser.
+    """
     mixed = numpy.uint64(key)
     mixed ^= mixed >> numpy.uint64(33)
     mixed *= numpy.uint64(0xFF51AFD7ED558CCD)
@@ -290,7 +301,11 @@ def _hashed(key: Integer) -> Integer:
 def _count_pairs(
     symbols: Int32s, weights: Int64s, pair_at: Int32s, frequency: Int64s, occurrences: Int64s
 ) -> Integer:
-    """Count each pair with its weights and without; return the number of tokens, weighted. One pass."""
+    """Count each pair with its weights and without; return the number of tokens, weighted. One pass.
+
+    symbols, pair_at: int32 (n,), weights: int64 (n,) or (0,). frequency, with weights, and occurrences,
+    without: int64 (pairs,), zeros to be filled.
+    """
     tokens = numpy.int64(0)
     for i in range(len(symbols)):
         weight = weights[i] if len(weights) else 1
@@ -304,7 +319,11 @@ def _count_pairs(
 
 @_compiled
 def _list_positions(state: _State, frequency: Int64s, occurrences: Int64s, min_frequency: int) -> None:
-    """Give the frequent pairs their numbers and lists, and put them into the heap. Two passes."""
+    """Give the frequent pairs new numbers and lists, and put them into the heap.
+
+    frequency, occurrences: int64 (pairs,), as `_count_pairs` filled them. One pass over all pairs, one over
+    the text, and some steps for each frequent pair.
+    """
     renumbered = numpy.full(len(frequency), NOTHING, dtype=numpy.int32)
     pair, end = 0, 0
     for old in range(len(frequency)):
@@ -337,7 +356,8 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
     """Merge up to len(steps) pairs; return how many, and whether there are no more.
 
     steps: int64 (…, 4), to be filled with left, right, frequency, tokens left. Fewer than asked for, while
-    there are more, means that the room for pairs or lists is too small.
+    there are more, means that the room for pairs or lists is too small. Costs what `_most_frequent` and
+    `_merge` cost, for each merge.
     """
     for number in range(len(steps)):
         pair = _most_frequent(state, min_frequency)
@@ -371,7 +391,7 @@ def _most_frequent(state: _State, min_frequency: int) -> Integer:
     """The pair to merge, which is left at the top of the heap, or NOTHING.
 
     What is at the top may be out of date, and then too high; it is put where it belongs, until the top is
-    true.
+    true. Costs one way down the heap for each that is, and a step for each position that fell away.
     """
     while state.numbers[HEAP]:
         pair = state.heap[0]
@@ -405,7 +425,8 @@ def _merge(state: _State, pair: int, new: int, min_frequency: int) -> None:
 def _replace(state: _State, pair: int, new: int) -> Int32s:
     """Replace the pair by `new` from left to right; return where, ascending.
 
-    The pairs that break lose frequency. One step for each position in the pair's list.
+    The pairs that break lose frequency. What is returned, int32, stands in the room of the pair's list. One
+    step for each position in the list.
     """
     symbols, pair_at, lengths = state.symbols, state.pair_at, state.lengths
     left_length, right_length = lengths[state.left[pair]], lengths[state.right[pair]]
@@ -442,7 +463,8 @@ def _replace(state: _State, pair: int, new: int) -> Int32s:
 def _list_new_pairs(state: _State, merged: Int32s, new: int, min_frequency: int) -> None:
     """List the pairs of `new` with its neighbours: count them, make room, write, and put them into the heap.
 
-    merged: int32, where `new` stands. Pairs (symbol, new) have side 0, (new, symbol) side 1.
+    merged: int32, where `new` stands, ascending. Pairs (symbol, new) have side 0, (new, symbol) side 1. Costs
+    a few steps for each place, and a way up the heap for each pair that is listed.
     """
     symbols, lengths = state.symbols, state.lengths
     frequency, occurrences = state.scratch[:2], state.scratch[2:]
@@ -498,7 +520,7 @@ def _list_new_pairs(state: _State, merged: Int32s, new: int, min_frequency: int)
 
 @_compiled
 def _comes_before(state: _State, pair: Integer, other: Integer) -> Any:
-    """The order of the heap: most frequent first, then the first to occur."""
+    """The order of the heap, by what was last seen: most frequent first, then the first to occur."""
     if state.seen_frequency[pair] != state.seen_frequency[other]:
         return state.seen_frequency[pair] > state.seen_frequency[other]
     return state.seen_position[pair] < state.seen_position[other]
@@ -506,7 +528,7 @@ def _comes_before(state: _State, pair: Integer, other: Integer) -> Any:
 
 @_compiled
 def _sift_down(state: _State, place: int) -> None:
-    """Move the entry at a place down to where it belongs."""
+    """Move the entry at a place down to where it belongs. A step for each level of the heap, at most."""
     heap, size = state.heap, state.numbers[HEAP]
     pair = heap[place]
     while True:
@@ -524,7 +546,7 @@ def _sift_down(state: _State, place: int) -> None:
 
 @_compiled
 def _take_from_heap(state: _State) -> None:
-    """Remove the top."""
+    """Remove the top: the last entry takes its place, and moves down to where it belongs."""
     state.numbers[HEAP] -= 1
     state.heap[0] = state.heap[state.numbers[HEAP]]
     _sift_down(state, 0)
@@ -532,7 +554,7 @@ def _take_from_heap(state: _State) -> None:
 
 @_compiled
 def _add_to_heap(state: _State, pair: int) -> None:
-    """Add an entry at the end, and move it up to where it belongs."""
+    """Add an entry at the end, and move it up to where it belongs. A step for each level, at most."""
     heap, place = state.heap, state.numbers[HEAP]
     state.numbers[HEAP] += 1
     while place and _comes_before(state, pair, heap[(place - 1) // 2]):
