@@ -3,6 +3,10 @@
 What is a letter, a number or white space stands in a table that `regex` fills once a process; so the pieces
 are those of `bpe.presplit`, code point for code point. Each alternative of an expression is a few lines of
 code here, tried in the expression's order.
+
+What all kernels take: `data`, the text in UTF-8, uint8 (n,); `classes`, the table that `classes()` makes,
+uint8 (0x110000,); `start`, the place of the first byte of a code point. What is named like a part of an
+expression returns where that part ends. Each costs a look or two at every byte up to there, no memory.
 """
 
 from __future__ import annotations
@@ -113,7 +117,10 @@ def classes() -> Bytes:
 
 @_compiled
 def _border(data: Bytes, classes: Bytes, start: int) -> int:
-    """The first place after `start` between a line feed and a letter or number, or the text's end."""
+    """The first place after `start` between a line feed and a letter or number, or the text's end.
+
+    Costs a look at each byte up to there, and at the class of what follows each line feed.
+    """
     for place in range(start + 1, len(data)):
         if data[place - 1] == ord("\n") and _class_at(data, classes, place)[0] & (LETTER | NUMBER):
             return place
@@ -289,6 +296,7 @@ def _run(data: Bytes, classes: Bytes, start: int, kind: int) -> int:
 
 @_compiled
 def _up_to_three_numbers(data: Bytes, classes: Bytes, start: int) -> int:
+    """The end of the numbers from `start` on, of the first three at most."""
     end = start
     for _ in range(3):
         if end == len(data):
