@@ -24,16 +24,16 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy
 
 from bpe import presplit, scanner
+from bpe.machine_code import compiled as _compiled
 from bpe.pairs import MergeStep
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 # Of compiled functions: what Python and numpy call integers is one there.
 Integer = Any
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 NOTHING = -1  # in place of a symbol: between pieces, and inside of tokens. In place of a pair: none
 LONGEST_TEXT = 2**31 - 2  # positions are 32-bit integers
 STEPS_AT_ONCE = 100  # merges between two looks from Python
@@ -58,11 +56,6 @@ STEPS_AT_ONCE = 100  # merges between two looks from Python
 OF_PAIRS = ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
 # Places in _State.numbers.
 PAIRS, POSITIONS, HEAP, TOKENS = range(4)
-
-
-def _compiled(function: Function) -> Function:
-    """Compile at the first call, and keep the machine code on disk for the next process."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
 
 class _State(NamedTuple):
