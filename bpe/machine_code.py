@@ -26,10 +26,14 @@ class _Cache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            # Two processes that write at once, for other types each, may give their files the same name.
+            if found is None or found.signature.args == tuple(sig):
+                return found
         except Exception:  # what is damaged may raise anything when it is unpickled
-            self._forget()
-            return None
+            pass
+        self._forget()
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -58,6 +58,18 @@ def test_a_damaged_file_is_made_anew(kept, times, suffix, left):
     assert mended(7) == 21 and hits(mended) == 1
 
 
+def test_files_that_two_processes_mixed_up(kept, times):
+    """One wrote the list, with its own types, and the other the file."""
+    both = times(3)
+    assert both(7) == 21 and both(0.5) == 1.5
+    first, second = sorted(kept("nbc"))
+    second.write_bytes(first.read_bytes())
+    mixed = times(3)
+    assert mixed(7) == 21 and mixed(0.5) == 1.5
+    mended = times(3)
+    assert mended(0.5) == 1.5 and hits(mended) == 1
+
+
 def test_where_no_file_can_be_written(tmp_path, kept, times, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_LOCATOR_CLASSES", "UserProvidedCacheLocator")
     (tmp_path / "kept").write_bytes(b"")
