@@ -221,13 +221,13 @@ class BPETokenizer:
         Raises ValueError, naming it and its position, for a special token that is not allowed, for a
         character (or byte) outside the alphabet, and for a lone surrogate.
         """
+        array = self._encoded(text, allowed_special, disallowed_special, engine)
+        if array is not None:
+            listed: list[int] = array.tolist()
+            return listed
         refuse_surrogates(text)
         engine = engine_for(engine, len(text))
         if engine == "compiled":
-            array = self._encoded(text, allowed_special, disallowed_special)
-            if array is not None:
-                listed: list[int] = array.tolist()
-                return listed
             engine = "incremental"  # it says which symbol has no token
         apply_merges = engine_named(engine).apply_merges
         ids: list[int] = []
@@ -289,12 +289,9 @@ class BPETokenizer:
         """
         import numpy
 
-        refuse_surrogates(text)
-        if engine_for(engine, len(text)) == "compiled":
-            array = self._encoded(text, allowed_special, disallowed_special)
-            if array is not None:
-                return array
-            engine = "incremental"  # it says which symbol has no token
+        array = self._encoded(text, allowed_special, disallowed_special, engine)
+        if array is not None:
+            return array
         ids = self.encode(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special, engine=engine
         )
@@ -303,12 +300,14 @@ class BPETokenizer:
         return numpy.array(ids, dtype=numpy.int32)
 
     def _encoded(
-        self, text: str, allowed_special: special.Names, disallowed_special: special.Names
+        self, text: str, allowed_special: special.Names, disallowed_special: special.Names, engine: str
     ) -> NDArray[numpy.int32] | None:
-        """The ids of the text by the compiled engine; None where a symbol has no token, or an id no place."""
+        """The ids by the compiled engine; None for another, and where a symbol or an id can't be taken."""
+        if not isinstance(text, str) or engine_for(engine, len(text)) != "compiled":
+            return None
         import numpy
 
-        arrays = [numpy.empty(0, dtype=numpy.int32)]
+        arrays = []
         for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
             if is_special and self.special_tokens[part] > LARGEST_ID:
                 return None
@@ -318,7 +317,9 @@ class BPETokenizer:
                 arrays.append(ids)
             else:
                 return None
-        return numpy.concatenate(arrays)
+        if len(arrays) == 1:
+            return arrays[0]
+        return numpy.concatenate([numpy.empty(0, dtype=numpy.int32), *arrays])
 
     @cached_property
     def _encoder(self) -> Encoder:

@@ -564,8 +564,9 @@ def _add_to_heap(state: _State, pair: int) -> None:
 
 SHORT = 64  # symbols of a piece that is merged by looking at all its pairs again and again
 EXACT = 7  # bytes of a piece that fit into its key
-LONGEST_KEPT = 31  # codes of a piece that is remembered; its key tells lengths up to 127 bytes apart
-REMEMBERED = 1 << 14  # pieces, at most
+LONGEST_TOLD = 127  # bytes; keys do not tell this length from greater ones
+LONGEST_KEPT = 31  # codes of a piece that is remembered
+REMEMBERED = 1 << 15  # pieces, at most
 NEVER = 2**63 - 1  # what stands for a pair that is not merged
 
 
@@ -575,8 +576,8 @@ class _Tables(NamedTuple):
     base: int32, from a code (a byte, or a code point) to the id of its token, or NOTHING.
     pairs: int64 (places, 2), a hash table from (left << 32 | right) to (rank << 32 | id of the joined token).
     joints: int64 (places,), a hash table of the codes (left << 32 | right) at which tokens are joined.
-    whole: int64 (places, 2), a hash table from the keys of the tokens that are taken whole to their ids;
-    (0, 2) for none.
+    whole: int64 (places, 2), a hash table from the keys of the tokens that are taken whole to (where one
+    begins in token_words << 32 | its id); (0, 2) for none.
     filled: uint8, a bit for each place that a pair hashes to; most looks end here, at a pair that is none.
     token_words, token_ends: all tokens one after the other, as `_words_of` gives them, and int64, where each
     one ends, in codes of `width` bytes.
@@ -635,7 +636,10 @@ class Encoder:
 
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
-        codes = codes_of(text, self.as_bytes)
+        try:
+            codes = codes_of(text, self.as_bytes)
+        except UnicodeEncodeError:  # a lone surrogate has none
+            return None
         words = _words_of(codes)
         ids = numpy.empty(len(codes), dtype=numpy.int32)
         remembered = numpy.zeros((min(REMEMBERED, _places(len(codes))), 4), dtype=numpy.int64)
@@ -894,7 +898,7 @@ def _fill_whole(whole: Int64s, token_words: Words, token_ends: Int64s, width: in
             place = _hashed(key) & mask
             while whole[place, 0]:
                 place = (place + 1) & mask
-            whole[place, 0], whole[place, 1] = key, i
+            whole[place, 0], whole[place, 1] = key, start << 32 | i
         start = end
 
 
@@ -912,7 +916,7 @@ def _eight(words: Words, start: Integer, length: Integer) -> Any:
 
 @_compiled
 def _key_of(words: Words, start: Integer, end: Integer) -> Integer:
-    """A number for a piece, above 0: its length, up to 127, in the highest byte, and its bytes in the others.
+    """A number for a piece, above 0: its length in the highest byte, and its bytes in the others.
 
     start, end: in bytes. Of more than 7 bytes a hash stands in their place, and other pieces may have the
     same. One step for eight bytes.
@@ -925,7 +929,7 @@ def _key_of(words: Words, start: Integer, end: Integer) -> Integer:
         mixed = (mixed ^ _eight(words, start, end - start)) * numpy.uint64(0xFF51AFD7ED558CCD)
         mixed ^= mixed >> numpy.uint64(32)
         start += 8
-    return min(length, 127) << 56 | numpy.int64(mixed >> numpy.uint64(8))
+    return min(length, LONGEST_TOLD) << 56 | numpy.int64(mixed >> numpy.uint64(8))
 
 
 @_compiled
@@ -1027,14 +1031,13 @@ def _whole_token(
     mask = len(whole) - 1
     place = _hashed(key) & mask
     while whole[place, 0]:
-        token = whole[place, 1]
-        token_start = token_ends[token - 1] if token else 0
-        if (
-            whole[place, 0] == key
-            and token_ends[token] - token_start == length
-            and _same_piece(words, start * width, token_words, token_start * width, length * width)
-        ):
-            return token
+        if whole[place, 0] == key:
+            token, token_start = whole[place, 1] & 0xFFFFFFFF, whole[place, 1] >> 32
+            # Each look at another array waits for memory; the key alone decides for the shortest.
+            if (length * width < LONGEST_TOLD or token_ends[token] - token_start == length) and _same_piece(
+                words, start * width, token_words, token_start * width, length * width
+            ):
+                return token
         place = (place + 1) & mask
     return NOTHING
 

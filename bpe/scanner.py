@@ -122,7 +122,10 @@ def _scan(
     number: how many are in `found`. Returns how many are then, and where the last piece ends.
     """
     while start < stop and number < len(found):
-        if split == GPT2:
+        word = start + 1 if data[start] == ord(" ") else start
+        if split != GPT4O and word < len(data) and data[word] < 0x80 and classes[data[word]] & LETTER:
+            start = _run(data, classes, word + 1, LETTER)  # most pieces are such words
+        elif split == GPT2:
             start = _gpt2(data, classes, start)
         elif split == GPT4O:
             start = _gpt4o(data, classes, start)
@@ -265,16 +268,14 @@ def _spaces(data: Bytes, classes: Bytes, start: int) -> int:
 @_compiled
 def _run(data: Bytes, classes: Bytes, start: int, kind: int) -> int:
     """The end of the letters or numbers from `start` on; for kind 0, of what is neither, nor white space."""
-    end = start
+    end, mask = start, LETTER | NUMBER | SPACE
     while True:
-        while end < len(data) and data[end] < 0x80 and classes[data[end]] & (LETTER | NUMBER) == kind:
-            if kind == 0 and classes[data[end]] & SPACE:
-                return end
+        while end < len(data) and data[end] < 0x80 and classes[data[end]] & mask == kind:
             end += 1
         if end >= len(data) or data[end] < 0x80:
             return end
         found, after = _class_at(data, classes, end)
-        if found & (LETTER | NUMBER) != kind or (kind == 0 and found & SPACE):
+        if found & mask != kind:
             return end
         end = after
 

@@ -1,9 +1,11 @@
-"""Byte pair encoding over words, as the first papers had it: chapter 10.
+"""Byte pair encoding over words, as it came to machine translation: chapter 10.
 
 A text is cut at white space, and a mark at the end of every word says where the next one begins. So the white
 space itself is lost: `decode` puts one space between words.
 
-Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with Subword Units, 2016.
+Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with Subword Units, 2016. As in their
+algorithm 1 the mark is a symbol of its own; later libraries, `tokenizers` among them, attach it to the last
+character before the first merge.
 """
 
 from __future__ import annotations

@@ -240,15 +240,19 @@ def test_a_byte_outside_the_alphabet_is_named_with_its_position():
         BPETokenizer(BYTES[:128]).encode("a猫")
 
 
-def test_lone_surrogates_are_refused(tokenizer):
-    with pytest.raises(ValueError, match=r"lone surrogate U\+D83D at position 2"):
-        tokenizer.encode("ab\ud83d")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lone_surrogates_are_refused(tokenizer, engine):
+    for encode in (tokenizer.encode, tokenizer.encode_array):
+        with pytest.raises(ValueError, match=r"lone surrogate U\+D83D at position 2"):
+            encode("ab\ud83d", engine=engine)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", [None, b"ab", 5, ["ab"]])
-def test_encode_takes_only_str(tokenizer, text):
-    with pytest.raises(TypeError, match="text must be a str"):
-        tokenizer.encode(text)
+def test_encode_takes_only_str(tokenizer, text, engine):
+    for encode in (tokenizer.encode, tokenizer.encode_array):
+        with pytest.raises(TypeError, match="text must be a str"):
+            encode(text, engine=engine)
 
 
 # -- special tokens -----------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from bpe import BPETokenizer, WordBPE, compiled, naive, presplit, scanner  # noq
 from bpe.__main__ import main  # noqa: E402
 from bpe.commands.compile import compile_engine  # noqa: E402
 
+BYTES = [bytes([i]) for i in range(256)]
+
 
 @given(st.lists(st.integers(0, 2), max_size=400), st.integers(1, 3))
 def test_more_pairs_and_positions_than_there_was_room_for(text, min_frequency):
@@ -134,6 +136,18 @@ def test_keys_tell_pieces_apart(pieces, shift):
             if end - start == other_end - other_start > compiled.EXACT:
                 same = compiled._same_piece(words, start, words, other_start, end - start)
                 assert same == (piece == other)
+
+
+@pytest.mark.parametrize("alphabet", [BYTES, "ab "], ids=["bytes", "characters"])
+def test_whole_tokens_of_every_length(alphabet):
+    """By the key alone, with a look at the bytes, and past the lengths that a key tells apart."""
+    lengths = [*range(3, 20), *range(120, 136), 300]
+    words = [" " + first * (length - 2) + last for length in lengths for first in "ab" for last in "ab"]
+    tokens = [word.encode() if alphabet is BYTES else word for word in words]
+    tokenizer = BPETokenizer([*alphabet, *tokens], [], "gpt4", whole_pieces=True)
+    text = "".join([*words, *reversed(words), " " + "a" * 20 + "b", " " + "a" * 127 + "b" * 2])
+    assert tokenizer.encode(text, engine="compiled") == tokenizer.encode(text, engine="incremental")
+    assert len(set(tokenizer.encode(text, engine="compiled"))) > len(words)
 
 
 def test_many_symbols_of_a_large_alphabet():

@@ -140,6 +140,20 @@ def test_bytes_are_the_yardstick(documents):
     assert 0 <= found.efficiency <= 1
 
 
+@pytest.mark.parametrize(
+    ("text", "alpha", "expected"),
+    [
+        ("pick @@ed pick @@l @@ed pick @@les", 2.5, 0.8265064834225245),
+        ("pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s", 2.5, 0.9204840242168808),
+        ("pick @@ed pick @@l @@ed pick @@les", 1, 0.9211854965885544),
+        ("pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s", 1, 0.9609557933859342),
+    ],
+)
+def test_efficiency_as_its_authors_compute_it(text, alpha, expected):
+    # The texts and figures of the tests of tokenization-scorer, the package of the paper's first author.
+    assert renyi_efficiency(Counter(text.split()), alpha) == pytest.approx(expected, abs=1e-12)
+
+
 @few
 @given(st.lists(texts, min_size=1, max_size=4))
 def test_documents_add_up(documents):
