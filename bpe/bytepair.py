@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bpe import parts, presplit, runs, special, storage
 from bpe.counting import counted
 from bpe.engines import engine_for, engine_named
-from bpe.inputs import id_below, integer, refuse_surrogates
+from bpe.inputs import counts_of, id_below, integer, refuse_surrogates
 from bpe.pairs import MergeStep
 from bpe.parts import Alphabet, Pair, Token
 from bpe.progress import watched
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from bpe.compiled import Encoder
 
 Progress = bool | Callable[[MergeStep], object] | None
+
+LARGEST_ID = 2**31 - 1  # in an array of int32
 
 # What a tokenizer remembers of encoding: at most so many runs of symbols, each at most so long.
 CACHED_RUNS, CACHED_LENGTH = 100_000, 64
@@ -120,6 +122,9 @@ class BPETokenizer:
         [b'aaab']
         """
         names = special.different(special_tokens)
+        # Counting a long text takes a while: what else may be wrong is said before it.
+        engine_for(engine, 0)
+        integer(min_frequency, "min_frequency", least=1)
         counts = counted(text, pattern, names)
         return cls._learned(
             counts, vocab_size, alphabet, base_tokens, pattern, names, min_frequency, engine, progress
@@ -279,7 +284,8 @@ class BPETokenizer:
     ) -> NDArray[numpy.int32]:
         """The ids of the text as a numpy array of int32, of shape (number of tokens,).
 
-        The options are those of `encode`. The compiled engine makes the array without a list.
+        The options are those of `encode`. The compiled engine makes the array without a list. Raises
+        ValueError as `encode` does, and for the id of a special token that int32 can't hold.
         """
         import numpy
 
@@ -289,18 +295,22 @@ class BPETokenizer:
         ids = self.encode(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special, engine=engine
         )
+        if ids and max(ids) > LARGEST_ID:
+            raise ValueError(f"id {max(ids)} is too large for an array of int32: `encode` gives a list")
         return numpy.array(ids, dtype=numpy.int32)
 
     def _encoded(
         self, text: str, allowed_special: special.Names, disallowed_special: special.Names, engine: str
     ) -> NDArray[numpy.int32] | None:
-        """The ids by the compiled engine; None for another engine, or where a symbol has no token."""
+        """The ids by the compiled engine; None for another, and where a symbol or an id can't be taken."""
         if not isinstance(text, str) or engine_for(engine, len(text)) != "compiled":
             return None
         import numpy
 
         arrays = []
         for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
+            if is_special and self.special_tokens[part] > LARGEST_ID:
+                return None
             if is_special:
                 arrays.append(numpy.array([self.special_tokens[part]], dtype=numpy.int32))
             elif (ids := self._encoder.encode(part)) is not None:
@@ -458,9 +468,13 @@ def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
 
 def _checked_counts(counts: Mapping[str, int]) -> dict[str, int]:
     checked: dict[str, int] = {}
-    for piece, count in counts.items():
+    for piece, count in counts_of(counts):
         if not isinstance(piece, str) or not piece:
             raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
+        try:
+            refuse_surrogates(piece)
+        except ValueError as error:
+            raise ValueError(f"piece {piece!r}: {error}") from None
         checked[piece] = integer(count, f"the count of {piece!r}", least=1)
     return checked
 

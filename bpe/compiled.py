@@ -11,7 +11,8 @@ Training is the algorithm of `bpe.incremental`. Four things differ, and none cha
 Memory for a text of n symbols, in bytes: 8 n for the symbols and the pairs of the positions, 8 n more for
 weights where pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
 Measured by `make bench` from 1 to 64 MB of text: 23 to 30 bytes a byte of text without a split, 28 falling to
-6 with the split of GPT-4, since pieces repeat, and 3 for encoding.
+6 with the split of GPT-4, since pieces repeat, and 3 for encoding. Before there are lists, pairs are numbered
+by a table that takes 24 to 48 for each pair there could be: of bytes 65,536, of thousands of characters n.
 
 Pieces are cut and counted on all cores, each with a stretch of the text, and added up in the order of the
 text, since order decides ties. They stay where they are in the text, and only few ever become strings.
@@ -24,16 +25,16 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy
 
 from bpe import presplit, scanner
+from bpe.machine_code import compiled as _compiled
 from bpe.pairs import MergeStep
 
 if TYPE_CHECKING:
@@ -48,21 +49,15 @@ if TYPE_CHECKING:
 # Of compiled functions: what Python and numpy call integers is one there.
 Integer = Any
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 NOTHING = -1  # in place of a symbol: between pieces, and inside of tokens. In place of a pair: none
 LONGEST_TEXT = 2**31 - 2  # positions are 32-bit integers
+MOST_TOKENS = 2**62  # in pieces as often as they occur: frequencies are 64-bit integers
 STEPS_AT_ONCE = 100  # merges between two looks from Python
 
 # The arrays of _State over the pairs.
 OF_PAIRS = ("left", "right", "frequency", "first", "end", "seen_frequency", "seen_position", "heap")
 # Places in _State.numbers.
 PAIRS, POSITIONS, HEAP, TOKENS = range(4)
-
-
-def _compiled(function: Function) -> Function:
-    """Compile at the first call, and keep the machine code on disk for the next process."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
 
 class _State(NamedTuple):
@@ -114,10 +109,16 @@ def learn_merges(
 ) -> Iterator[MergeStep]:
     """The same merges as `bpe.naive.learn_merges`, in time that grows with the number of replacements.
 
-    Raises ValueError for a text of more than 2,147,483,646 symbols.
+    Raises ValueError for a text of more than 2,147,483,646 symbols, for counts that add up to 2**62 tokens or
+    more, for an id that is not below `first_id`, and unless there is a count for each piece.
     """
+    if len(counts) != len(pieces):
+        raise ValueError(f"there are {len(pieces):,} pieces and {len(counts):,} counts")
     ids = numpy.fromiter(chain.from_iterable(pieces), dtype=numpy.uint32)
     ends = numpy.cumsum(list(map(len, pieces)), dtype=numpy.int64)
+    # The compiled code checks no bounds, and its tables have a place for each id below those that it gives.
+    if len(ids) and int(ids.max()) >= first_id:
+        raise ValueError(f"id {ids.max()} is not below {first_id}, the id of the first new token")
     same = numpy.arange(int(ids.max(initial=0)) + 1, dtype=numpy.int32)
     symbols, weights = _laid_out(ids, ends - numpy.diff(ends, prepend=0), ends, _int64s(counts), same)
     return learn(symbols, weights, num_merges, first_id, min_frequency)
@@ -126,7 +127,7 @@ def learn_merges(
 def laid_out(counts: Mapping[str, int], base_ids: Mapping[Any, int], as_bytes: bool) -> tuple[Int32s, Int64s]:
     """Symbols and weights for `learn`, of pieces and how often each occurs.
 
-    base_ids: from a byte, or a character, to its id.
+    base_ids: from a byte, or a character, to its id. Raises ValueError for counts that add up to too much.
     """
     base = _base_table(base_ids)
     if isinstance(counts, Pieces) and as_bytes:
@@ -137,8 +138,18 @@ def laid_out(counts: Mapping[str, int], base_ids: Mapping[Any, int], as_bytes: b
     return _laid_out(codes, ends - numpy.diff(ends, prepend=0), ends, _int64s(list(counts.values())), base)
 
 
-def _int64s(numbers: Sequence[int]) -> Int64s:
-    return numpy.array(numbers, dtype=numpy.int64)
+def _int64s(counts: Sequence[int]) -> Int64s:
+    try:
+        return numpy.array(counts, dtype=numpy.int64)
+    except OverflowError:
+        raise _too_many_tokens() from None
+
+
+def _too_many_tokens() -> ValueError:
+    return ValueError(
+        f"the counts add up to {MOST_TOKENS:,} tokens or more, more than the compiled engine counts: "
+        f"give engine='incremental'"
+    )
 
 
 def _laid_out(
@@ -148,7 +159,11 @@ def _laid_out(
 
     base: int32, from a code to the id of its token.
     """
-    size = int((ends - starts).sum()) + len(ends) + 1
+    lengths = ends - starts
+    # Roughly, as real numbers: 64-bit integers would begin anew at the other end.
+    if float(lengths @ counts.astype(numpy.float64)) >= MOST_TOKENS:
+        raise _too_many_tokens()
+    size = int(lengths.sum()) + len(ends) + 1
     symbols = numpy.empty(size, dtype=numpy.int32)
     weights = numpy.empty(0 if bool((counts == 1).all()) else size, dtype=numpy.int64)
     starts, ends, counts = map(numpy.ascontiguousarray, (starts, ends, counts))
@@ -191,6 +206,9 @@ def learn(
     """
     if len(symbols) > LONGEST_TEXT:
         raise ValueError(f"{len(symbols):,} symbols are more than this engine takes, {LONGEST_TEXT:,}")
+    # Each merge takes a symbol away. Asked for more, the tables would be longer than they ever need be.
+    num_merges = min(num_merges, len(symbols))
+    min_frequency = max(1, min(min_frequency, MOST_TOKENS))  # a 64-bit integer; what occurs never is no pair
     state = _begun(symbols, weights, first_id + num_merges, min_frequency)
     steps = numpy.empty((STEPS_AT_ONCE, 4), dtype=numpy.int64)
     done = 0
@@ -215,6 +233,7 @@ def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int
     values = numpy.empty(places, dtype=numpy.int32)
     pair_at = numpy.empty(len(symbols), dtype=numpy.int32)
     number = _number_pairs(symbols, pair_at, keys, values)
+    del keys, values  # the lists may take their room
     frequency = numpy.zeros(number, dtype=numpy.int64)
     occurrences = numpy.zeros(number, dtype=numpy.int64)
     tokens = _count_pairs(symbols, weights, pair_at, frequency, occurrences)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 STRETCH = 1 << 16  # characters
@@ -43,6 +43,13 @@ def documents_of(text: str | Iterable[str]) -> Iterator[str]:
                 raise
             raise type(error)(f"document {number}: {error}") from None
         yield document
+
+
+def counts_of(counts: Mapping[str, int]) -> Iterable[tuple[Any, Any]]:
+    """What `counts` holds: strings and how often each occurs. Raises TypeError for what is no mapping."""
+    if not isinstance(counts, Mapping):
+        raise TypeError(f"counts must be a mapping, from strings to integers, not {type(counts).__name__}")
+    return counts.items()
 
 
 def integer(value: Any, name: str, least: int | None = None) -> int:

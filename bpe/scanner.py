@@ -11,23 +11,21 @@ expression returns where that part ends. Each costs a look or two at every byte 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
-import numba
 import numpy
 import regex
 
 from bpe import presplit
+from bpe.machine_code import compiled as _compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Bytes = NDArray[numpy.uint8]
     Int64s = NDArray[numpy.int64]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 CODE_POINTS = 0x110000
 STRETCH = 1 << 18  # bytes of text that are cut before the pieces are used
@@ -50,11 +48,6 @@ GPT2, GPT4, GPT4O, LLAMA3, QWEN = range(5)
 SPLITS = {
     presplit.PATTERNS[name]: number for number, name in enumerate(("gpt2", "gpt4", "gpt4o", "llama3", "qwen"))
 }
-
-
-def _compiled(function: Function) -> Function:
-    """Compile at the first call, and keep the machine code on disk for the next process."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
 
 def knows(expressions: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from bpe import incremental, naive, parts, special
 from bpe.bytepair import Progress
 from bpe.engines import engine_for, engine_named
-from bpe.inputs import documents_of, finite, id_below, integer, refuse_surrogates, seed_number
+from bpe.inputs import counts_of, documents_of, finite, id_below, integer, refuse_surrogates, seed_number
 from bpe.parts import Pair
 from bpe.progress import watched
 from bpe.subwords import SubwordTokenizer, names_of, number_to_learn, refuse_unknown
@@ -51,16 +51,18 @@ def checked_words(counts: Mapping[str, int], cut: Callable[[str], list[str]] = s
     """The counts, looked over.
 
     Raises ValueError for what is not one word by `cut`, for a count below 1, and where there are none;
-    TypeError for a count that is no integer.
+    TypeError for what is no mapping, and for a count that is no integer.
     """
-    for word, count in counts.items():
+    checked: dict[str, int] = {}
+    for word, count in counts_of(counts):
         if not isinstance(word, str) or cut(word) != [word]:
             raise ValueError(f"{word!r} is not one word")
         refuse_surrogates(word)
-        integer(count, f"the count of {word!r}", least=1)
-    if not counts:
+        # An int of Python: the small ones of numpy would be added up in their few bits.
+        checked[word] = integer(count, f"the count of {word!r}", least=1)
+    if not checked:
         raise ValueError("the training text has no words, so there is nothing to learn from")
-    return dict(counts)
+    return checked
 
 
 class _Forgetful(Mapping[Pair, "tuple[int, int]"]):
