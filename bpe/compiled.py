@@ -600,16 +600,21 @@ class _Tables(NamedTuple):
     joints: int64 (places,), a hash table of the codes (left << 32 | right) at which tokens are joined.
     whole: int64 (places, 2), a hash table from the keys of the tokens that are taken whole to (where one
     begins in token_words << 32 | its id); (0, 2) for none.
-    filled: uint8, a bit for each place that a pair hashes to; most looks end here, at a pair that is none.
+    pair_filter, whole_filter: uint8, a bit for each place that a pair, or a token taken whole, hashes to.
+    They are small; most looks for what is not in the large tables end here.
+    byte_pairs: int64 (0x10000,), from (left byte << 8 | right byte) to what `pairs` has for their tokens, or
+    NEVER; (0,) where codes are no bytes.
     token_words, token_ends: all tokens one after the other, as `_words_of` gives them, and int64, where each
     one ends, in codes of `width` bytes.
     """
 
     base: Int32s
     pairs: Int64s
-    filled: Bytes
+    pair_filter: Bytes
     joints: Int64s
     whole: Int64s
+    whole_filter: Bytes
+    byte_pairs: Int64s
     token_words: Words
     token_ends: Int64s
     width: int
@@ -619,7 +624,8 @@ def apply_merges(ids: Sequence[int], ranks: Mapping[tuple[int, int], tuple[int, 
     """The same ids as `bpe.naive.apply_merges`, of a single piece. `Encoder` takes whole texts."""
     merged = numpy.array(ids, dtype=numpy.int32)
     scratch = numpy.empty(SHORT, dtype=numpy.int64)
-    left: list[int] = merged[: _merged(merged, 0, len(merged), *_pair_table(ranks), scratch)].tolist()
+    pairs = _pair_table(_entries(ranks))
+    left: list[int] = merged[: _merged(merged, 0, len(merged), *pairs, scratch)].tolist()
     return left
 
 
@@ -652,9 +658,22 @@ class Encoder:
         joint_table = numpy.full(_places(len(joints)), NOTHING, dtype=numpy.int64)
         _fill_set(joint_table, numpy.array(list(joints), dtype=numpy.int64))
         whole = numpy.zeros((_places(len(tokens)) if whole_pieces else 0, 2), dtype=numpy.int64)
+        whole_filter = _filter_for(whole)
         if whole_pieces:
-            _fill_whole(whole, token_words, token_ends, width)
-        self.tables = _Tables(base, *_pair_table(ranks), joint_table, whole, token_words, token_ends, width)
+            _fill_whole(whole, whole_filter, token_words, token_ends, width)
+        entries = _entries(ranks)
+        byte_pairs = _byte_pairs(base, entries) if self.as_bytes else numpy.empty(0, dtype=numpy.int64)
+        self.tables = _Tables(
+            base,
+            *_pair_table(entries),
+            joint_table,
+            whole,
+            whole_filter,
+            byte_pairs,
+            token_words,
+            token_ends,
+            width,
+        )
 
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
@@ -868,23 +887,40 @@ def _places(number: int) -> int:
     return 1 << (2 * number + 1).bit_length()
 
 
-def _pair_table(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> tuple[Int64s, Bytes]:
-    """The pairs and the filter of `_Tables`."""
-    table = numpy.full((_places(len(ranks)), 2), NOTHING, dtype=numpy.int64)
-    filled = numpy.zeros(max(len(table) // 2, 8), dtype=numpy.uint8)  # four bits a place
+def _entries(ranks: Mapping[tuple[int, int], tuple[int, int]]) -> Int64s:
+    """Keys and values of `_Tables.pairs`; int64 (pairs, 2)."""
     entries = [(left << 32 | right, rank << 32 | new) for (left, right), (rank, new) in ranks.items()]
-    _fill_pairs(table, filled, numpy.array(entries, dtype=numpy.int64).reshape(-1, 2))
-    return table, filled
+    return numpy.array(entries, dtype=numpy.int64).reshape(-1, 2)
+
+
+def _pair_table(entries: Int64s) -> tuple[Int64s, Bytes]:
+    """The pairs and their filter of `_Tables`."""
+    table = numpy.full((_places(len(entries)), 2), NOTHING, dtype=numpy.int64)
+    pair_filter = _filter_for(table)
+    _fill_pairs(table, pair_filter, entries)
+    return table, pair_filter
+
+
+def _filter_for(table: Int64s) -> Bytes:
+    """An empty filter, with four bits for each place of a hash table; uint8 (a power of two,)."""
+    return numpy.zeros(max(len(table) // 2, 8), dtype=numpy.uint8)
+
+
+def _byte_pairs(base: Int32s, entries: Int64s) -> Int64s:
+    """The byte pairs of `_Tables`."""
+    values = dict(entries.tolist())
+    ids = base.tolist()
+    pairs = [values.get(left << 32 | right, NEVER) for left in ids for right in ids]
+    return numpy.array(pairs, dtype=numpy.int64)
 
 
 @_compiled
-def _fill_pairs(table: Int64s, filled: Bytes, entries: Int64s) -> None:
+def _fill_pairs(table: Int64s, pair_filter: Bytes, entries: Int64s) -> None:
     """Put entries (key, value) into a hash table and its filter."""
     mask = len(table) - 1
     for k in range(len(entries)):
         hashed = _hashed(entries[k, 0])
-        byte, bit = _bit_of(hashed, filled)
-        filled[byte] |= numpy.uint8(1 << bit)
+        _set_bit(pair_filter, hashed)
         place = hashed & mask
         while table[place, 0] != NOTHING:
             place = (place + 1) & mask
@@ -892,9 +928,15 @@ def _fill_pairs(table: Int64s, filled: Bytes, entries: Int64s) -> None:
 
 
 @_compiled
-def _bit_of(hashed: Integer, filled: Bytes) -> tuple[Integer, Integer]:
-    """Which byte of the filter, and which bit in it; by other bits of the hash than a place in the table."""
-    return (hashed >> 43) & (len(filled) - 1), (hashed >> 40) & 7
+def _set_bit(bits: Bytes, hashed: Integer) -> None:
+    """Put a hash into a filter; by other bits of it than a place in the table."""
+    bits[(hashed >> 43) & (len(bits) - 1)] |= numpy.uint8(1 << ((hashed >> 40) & 7))
+
+
+@_compiled
+def _may_hold(bits: Bytes, hashed: Integer) -> Any:
+    """Whether a filter has a hash, or another one with the same bit. One look."""
+    return bits[(hashed >> 43) & (len(bits) - 1)] >> ((hashed >> 40) & 7) & 1 != 0
 
 
 @_compiled
@@ -909,7 +951,9 @@ def _fill_set(table: Int64s, keys: Int64s) -> None:
 
 
 @_compiled
-def _fill_whole(whole: Int64s, token_words: Words, token_ends: Int64s, width: int) -> None:
+def _fill_whole(
+    whole: Int64s, whole_filter: Bytes, token_words: Words, token_ends: Int64s, width: int
+) -> None:
     """Put the tokens into a hash table by their keys."""
     mask = len(whole) - 1
     start = 0
@@ -917,7 +961,9 @@ def _fill_whole(whole: Int64s, token_words: Words, token_ends: Int64s, width: in
         end = token_ends[i]
         if end > start:
             key = _key_of(token_words, start * width, end * width)
-            place = _hashed(key) & mask
+            hashed = _hashed(key)
+            _set_bit(whole_filter, hashed)
+            place = hashed & mask
             while whole[place, 0]:
                 place = (place + 1) & mask
             whole[place, 0], whole[place, 1] = key, start << 32 | i
@@ -1006,7 +1052,8 @@ def _encode(
     before costs a look at its bytes. scratch: int64 (SHORT,), of any content.
     """
     # The tuple itself is not passed on: for each piece, references to its arrays would be counted.
-    base, pairs, filled, whole = tables.base, tables.pairs, tables.filled, tables.whole
+    base, pairs, pair_filter, byte_pairs = tables.base, tables.pairs, tables.pair_filter, tables.byte_pairs
+    whole, whole_filter = tables.whole, tables.whole_filter
     token_words, token_ends, width = tables.token_words, tables.token_ends, tables.width
     mask = len(remembered) - 1
     for end in ends:
@@ -1022,13 +1069,19 @@ def _encode(
             for k in range(found):
                 ids[number + k] = ids[first + k]
         else:
-            token = _whole_token(words, start, length, key, whole, token_words, token_ends, width)
+            token = NOTHING
+            if _may_hold(whole_filter, _hashed(key)):
+                token = _whole_token(words, start, length, key, whole, token_words, token_ends, width)
             if token != NOTHING:
                 ids[number], found = token, 1
-            elif _base_ids(codes, start, length, base, ids, number):
-                found = _merged(ids, number, length, pairs, filled, scratch)
-            else:
+            elif not _base_ids(codes, start, length, base, ids, number):
                 return NOTHING
+            elif length <= SHORT and len(byte_pairs):
+                for k in range(length - 1):
+                    scratch[k] = byte_pairs[codes[start + k] << 8 | codes[start + k + 1]]
+                found = _merged_by_looking(ids, number, length, pairs, pair_filter, scratch)
+            else:
+                found = _merged(ids, number, length, pairs, pair_filter, scratch)
             remembered[place, 0], remembered[place, 1] = key, start
             remembered[place, 2], remembered[place, 3] = number, found
         number += found
@@ -1048,8 +1101,6 @@ def _whole_token(
     width: int,
 ) -> Integer:
     """The token that is the piece, or NOTHING. One search."""
-    if not len(whole):
-        return NOTHING
     mask = len(whole) - 1
     place = _hashed(key) & mask
     while whole[place, 0]:
@@ -1078,12 +1129,11 @@ def _base_ids(
 
 
 @_compiled
-def _rank(pairs: Int64s, filled: Bytes, left: Integer, right: Integer) -> Integer:
-    """(rank << 32 | id of the joined token) of a pair, or NEVER."""
+def _rank(pairs: Int64s, pair_filter: Bytes, left: Integer, right: Integer) -> Integer:
+    """(rank << 32 | id of the joined token) of a pair, or NEVER. One search."""
     key = (numpy.int64(left) << 32) | right
     hashed = _hashed(key)
-    byte, bit = _bit_of(hashed, filled)
-    if not filled[byte] >> bit & 1:
+    if not _may_hold(pair_filter, hashed):
         return NEVER
     mask = len(pairs) - 1
     place = hashed & mask
@@ -1096,22 +1146,29 @@ def _rank(pairs: Int64s, filled: Bytes, left: Integer, right: Integer) -> Intege
 
 @_compiled
 def _merged(
-    ids: Int32s, first: Integer, number: Integer, pairs: Int64s, filled: Bytes, ranks: Int64s
+    ids: Int32s, first: Integer, number: Integer, pairs: Int64s, pair_filter: Bytes, ranks: Int64s
 ) -> Integer:
     """Merge ids[first : first + number] in place, the lowest rank first; return how many are left.
 
-    ranks: int64 (SHORT,), of any content. Costs a look at all pairs for each merge.
+    ranks: int64 (SHORT,), of any content.
     """
     if number > SHORT:
-        return _merged_by_heap(ids[first : first + number], pairs, filled)
+        return _merged_by_heap(ids[first : first + number], pairs, pair_filter)
     for k in range(number - 1):
-        ranks[k] = _rank(pairs, filled, ids[first + k], ids[first + k + 1])
+        ranks[k] = _rank(pairs, pair_filter, ids[first + k], ids[first + k + 1])
+    return _merged_by_looking(ids, first, number, pairs, pair_filter, ranks)
+
+
+@_compiled
+def _merged_by_looking(
+    ids: Int32s, first: Integer, number: Integer, pairs: Int64s, pair_filter: Bytes, ranks: Int64s
+) -> Integer:
+    """The same for a short piece, with the ranks of its pairs. Costs a look at all of them for each merge."""
     while number > 1:
-        best = 0
+        best, lowest = 0, ranks[0]
         for k in range(1, number - 1):
-            if ranks[k] < ranks[best]:
-                best = k
-        lowest = ranks[best]
+            if ranks[k] < lowest:
+                best, lowest = k, ranks[k]
         if lowest == NEVER:
             break
         ids[first + best] = lowest & 0xFFFFFFFF
@@ -1120,14 +1177,14 @@ def _merged(
             ids[first + k] = ids[first + k + 1]
             ranks[k - 1] = ranks[k]
         if best > 0:
-            ranks[best - 1] = _rank(pairs, filled, ids[first + best - 1], ids[first + best])
+            ranks[best - 1] = _rank(pairs, pair_filter, ids[first + best - 1], ids[first + best])
         if best + 1 < number:
-            ranks[best] = _rank(pairs, filled, ids[first + best], ids[first + best + 1])
+            ranks[best] = _rank(pairs, pair_filter, ids[first + best], ids[first + best + 1])
     return number
 
 
 @_compiled
-def _merged_by_heap(ids: Int32s, pairs: Int64s, filled: Bytes) -> int:
+def _merged_by_heap(ids: Int32s, pairs: Int64s, pair_filter: Bytes) -> int:
     """The same for a long piece, as `bpe.incremental.apply_merges` does it, in time n log n.
 
     heap: (rank, position); an entry counts only while the pair at the position has that rank.
@@ -1136,14 +1193,14 @@ def _merged_by_heap(ids: Int32s, pairs: Int64s, filled: Bytes) -> int:
     before, after = numpy.arange(-1, number - 1), numpy.arange(1, number + 1)
     heap: list[Any] = [(numpy.int64(0), numpy.int64(0)) for _ in range(0)]  # empty, of known type
     for k in range(number - 1):
-        rank = _rank(pairs, filled, ids[k], ids[k + 1])
+        rank = _rank(pairs, pair_filter, ids[k], ids[k + 1])
         if rank != NEVER:
             heap.append((rank, k))
     heapq.heapify(heap)
     while heap:
         rank, i = heapq.heappop(heap)
         j = after[i]
-        if ids[i] == NOTHING or j == number or _rank(pairs, filled, ids[i], ids[j]) != rank:
+        if ids[i] == NOTHING or j == number or _rank(pairs, pair_filter, ids[i], ids[j]) != rank:
             continue
         ids[i], ids[j] = rank & 0xFFFFFFFF, NOTHING
         after[i] = after[j]
@@ -1151,7 +1208,7 @@ def _merged_by_heap(ids: Int32s, pairs: Int64s, filled: Bytes) -> int:
             before[after[j]] = i
         for left in (before[i], i):
             if left >= 0 and after[left] < number:
-                later = _rank(pairs, filled, ids[left], ids[after[left]])
+                later = _rank(pairs, pair_filter, ids[left], ids[after[left]])
                 if later != NEVER:
                     heapq.heappush(heap, (later, left))
     left = 0
