@@ -247,19 +247,19 @@ class Unigram(SubwordTokenizer):
         Raises as `token` does.
         """
         parts: list[str] = []
-        stretch = b""
+        stretch = bytearray()  # grows in place; bytes would be copied for each token
         for i in ids:
             i = id_below(i, self.vocab_size)
             if i in self._bytes:
-                stretch += bytes([self._bytes[i]])
+                stretch.append(self._bytes[i])
             elif self.entries[i].kind == "control":
                 parts += [self._text(stretch, errors), self.pieces[i]]
-                stretch = b""
+                stretch.clear()
             else:
                 stretch += self.pieces[i].encode("utf-8")
         return "".join([*parts, self._text(stretch, errors)])
 
-    def _text(self, stretch: bytes, errors: str) -> str:
+    def _text(self, stretch: bytearray, errors: str) -> str:
         """The text of what stands between special tokens, which got a space of its own before it."""
         text = stretch.decode("utf-8", errors).replace(SPACE, " ")
         return text.removeprefix(" ") if self.prefix else text

@@ -259,18 +259,18 @@ class WordBPE(SubwordTokenizer):
 
         The unknown token stands where the character stood. Raises as `token` does.
         """
-        words = [""]
+        words: list[list[str]] = [[]]
         for i in ids:
             i = id_below(i, self.vocab_size)
             if i < len(self._words):
-                words[-1] += self._words[i]
+                words[-1].append(self._words[i])
                 if self._ends[i]:
-                    words.append("")
+                    words.append([])
             elif i == self.unknown_id:
-                words[-1] += self.pieces[i]
+                words[-1].append(self.pieces[i])
             else:
-                words += [self.pieces[i], ""]
-        return " ".join(word for word in words if word)
+                words += [[self.pieces[i]], []]
+        return " ".join(filter(None, map("".join, words)))
 
     # -- files ---------------------------------------------------------------------------------------
 

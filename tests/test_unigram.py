@@ -78,6 +78,13 @@ def test_of_equals_the_one_whose_last_piece_begins_first():
     assert tokenizer.tokens("abc") == ["a", "bc"]
 
 
+def test_a_long_text_is_cut_as_well_as_a_short_one():
+    pieces = [("u", -1_000.0), ("a", -0.5), ("b", -0.48), ("ab", -1.0)]
+    tokenizer = Unigram(pieces, prefix=False)
+    for length in (0, 99, 100, 101, 700):
+        assert tokenizer.tokens("u" * length + "ab") == ["u"] * length + ["a", "b"]
+
+
 def test_more_probable_is_not_longer():
     tokenizer = made({"ab": -5, "abc": -5, "bcd": -2, "a": -2, "c": -4, "d": -4}, prefix=False)
     assert tokenizer.tokens("abcd") == ["a", "bcd"]
@@ -124,6 +131,11 @@ def test_special_tokens_come_back(parts, prefix):
     ids = TRAINED[prefix].encode(text, allowed_special="all")
     assert TRAINED[prefix].decode(ids) == text
     assert ids.count(TRAINED[prefix].special_tokens["<s>"]) == text.count("<s>")
+
+
+def test_many_ids_are_decoded_in_time_that_grows_with_their_number():
+    tokenizer = Unigram([("▁a", -1.0)])  # it took minutes when each token copied all before it
+    assert tokenizer.decode([0] * 500_000) == (" a" * 500_000)[1:]
 
 
 def test_special_tokens_are_refused_by_default():

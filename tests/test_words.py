@@ -76,6 +76,11 @@ def test_words_come_back_and_white_space_does_not(text, other):
     assert tokenizer.decode(tokenizer.encode(other)) == " ".join(other.split())
 
 
+def test_a_long_word_is_decoded_in_time_that_grows_with_its_length():
+    tokenizer = WordBPE(["a"])
+    assert tokenizer.decode([0] * 1_000_000) == "a" * 1_000_000  # it took minutes
+
+
 def test_white_space_is_lost():
     tokenizer = trained()
     assert tokenizer.decode(tokenizer.encode(" low\n\n  lower\t")) == "low lower"
