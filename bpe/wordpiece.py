@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import regex
 
 from bpe import special
-from bpe.inputs import integer
+from bpe.inputs import integer, items_of
 from bpe.pairs import count_pairs, merge_pair
 from bpe.progress import watched
 from bpe.subwords import SubwordTokenizer, names_of, number_to_learn
@@ -158,7 +158,7 @@ class WordPiece(SubwordTokenizer):
         unknown: str | None = "[UNK]",
         max_characters: int = 100,
     ) -> None:
-        given = special.different(pieces, "piece")
+        given = special.different(items_of(pieces, "pieces"), "piece")
         names = names_of(unknown, special_tokens)
         self.pieces = given + [name for name in names if name not in set(given)]
         self._ids = {piece: i for i, piece in enumerate(self.pieces)}
@@ -260,7 +260,7 @@ class WordPiece(SubwordTokenizer):
         Raises as `token` does.
         """
         text: list[str] = []
-        for piece in map(self.token, ids):
+        for piece in map(self.token, items_of(ids, "ids")):
             if piece.startswith(PREFIX) and piece not in self.special_tokens:
                 text.append(piece.removeprefix(PREFIX))
             else:

@@ -16,7 +16,16 @@ from typing import Any
 from bpe import incremental, naive, parts, special
 from bpe.bytepair import Progress
 from bpe.engines import engine_for, engine_named
-from bpe.inputs import documents_of, finite, id_below, integer, refuse_surrogates, seed_number
+from bpe.inputs import (
+    documents_of,
+    finite,
+    id_below,
+    integer,
+    items_of,
+    mapping_of,
+    refuse_surrogates,
+    seed_number,
+)
 from bpe.parts import Pair
 from bpe.progress import watched
 from bpe.subwords import SubwordTokenizer, names_of, number_to_learn, refuse_unknown
@@ -49,9 +58,9 @@ def checked_words(counts: Mapping[str, int], cut: Callable[[str], list[str]] = s
     """The counts, looked over.
 
     Raises ValueError for what is not one word by `cut`, for a count below 1, and where there are none;
-    TypeError for a count that is no integer.
+    TypeError for what is no dict, and for a count that is no integer.
     """
-    for word, count in counts.items():
+    for word, count in mapping_of(counts, "counts").items():
         if not isinstance(word, str) or cut(word) != [word]:
             raise ValueError(f"{word!r} is not one word")
         refuse_surrogates(word)
@@ -91,7 +100,7 @@ class WordBPE(SubwordTokenizer):
 
     Raises ValueError or TypeError, naming the entry, where these do not fit together.
 
-    >>> tokenizer = WordBPE.train("low low lower", 9)
+    >>> tokenizer = WordBPE.train("low low lower", 10)
     >>> tokenizer.tokens("low slow")
     ['low</w>', '[UNK]', 'low</w>']
     """
@@ -105,12 +114,12 @@ class WordBPE(SubwordTokenizer):
         special_tokens: Iterable[str] = (),
         unknown: str | None = "[UNK]",
     ) -> None:
-        self.characters = list(characters)
+        self.characters = list(items_of(characters, "characters"))
         for character in self.characters:
             if not isinstance(character, str) or len(character) != 1:
                 raise ValueError(f"a base token must be a single character, not {character!r}")
             refuse_surrogates(character)
-        self.merges = parts.pairs_of(merges)
+        self.merges = parts.pairs_of(items_of(merges, "merges"))
         self.unknown = unknown
         names = names_of(unknown, special_tokens)
         # A token is a tuple of its symbols: characters "</w>" in a text are four of them, the mark is one.
@@ -260,7 +269,7 @@ class WordBPE(SubwordTokenizer):
         The unknown token stands where the character stood. Raises as `token` does.
         """
         words: list[list[str]] = [[]]
-        for i in ids:
+        for i in items_of(ids, "ids"):
             i = id_below(i, self.vocab_size)
             if i < len(self._words):
                 words[-1].append(self._words[i])

@@ -160,7 +160,7 @@ def test_save_and_load(tmp_path_factory, text, unknown):
         ({"merges": [["a", 1]]}, "must be an integer"),
         ({"characters": ["ab"]}, "a base token must be a single character, not 'ab'"),
         ({"characters": ["a", "a"]}, "are both"),
-        ({"characters": 5}, "not iterable"),
+        ({"characters": 5}, "characters must be a list or another iterable, not int"),
         ({"unknown": "?"}, "two or more characters"),
         ({"unknown": "<s>", "special_tokens": ["<s>"]}, "both the unknown token and a special token"),
         ({"more": 1}, "unexpected keyword"),
@@ -223,6 +223,7 @@ def test_bad_input_to_training(text, vocab_size, options, error, message):
         ({5: 1}, ValueError, "5 is not one word"),
         ({"a\ud800": 1}, ValueError, "lone surrogate"),
         ({"a": 0}, ValueError, "the count of 'a' must be 1 or more"),
+        (["a"], TypeError, "counts must be a dict, not list"),
         ({"a": 1.5}, TypeError, "the count of 'a' must be an integer"),
     ],
 )
@@ -237,6 +238,7 @@ def test_bad_counts(counts, error, message):
         ({"dropout": 1.5}, ValueError, "from 0 to 1, not 1.5"),
         ({"dropout": -0.1}, ValueError, "from 0 to 1"),
         ({"dropout": float("nan")}, ValueError, "must be finite"),
+        ({"dropout": 10**400}, ValueError, "dropout is too large"),
         ({"dropout": "much"}, TypeError, "dropout must be a number"),
         ({"dropout": 0.1, "seed": -1}, ValueError, "seed must be 0 or more"),
         ({"dropout": 0.1, "seed": 0.5}, TypeError, "seed must be an integer"),
@@ -257,6 +259,13 @@ def test_bad_ids(ids, error, message):
         trained().decode(ids)
     with pytest.raises(error, match=message):
         trained().token(ids[0])
+
+
+def test_what_is_no_list_is_refused():
+    with pytest.raises(TypeError, match="ids must be a list or another iterable, not int"):
+        trained().decode(3)
+    with pytest.raises(TypeError, match="characters must be a list"):
+        WordBPE(None)
 
 
 def test_what_is_no_text_is_refused():
