@@ -9,9 +9,9 @@ Each run is a process of its own (`one_run.py`). The contestants of a work take 
 the machine does hits all of them, and a run that had to wait for a core is done again. Outcomes are compared
 before anything is stored: our engines must agree.
 
-data/results/benchmarks.json is written after each work. A work that is not measured again keeps its figures
-where machine and versions are the same as before, and is dropped otherwise; so an interrupted run leaves
-what it measured so far, and `--only` changes one work.
+data/results/benchmarks.json is written after each work, and the README's table with it. A work that is not
+measured again keeps its figures where machine and versions are the same as before, and is dropped otherwise;
+so an interrupted run leaves what it measured so far, and `--only` changes one work.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ def run(arguments: Sequence[str | Path], **environment: str) -> Record:
         said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         killed = " (killed, as a system out of memory does it)" if done.returncode == KILLED else ""
         raise RunFailedError(said[-1][:200] + killed)
-    record: Record = json.loads(done.stdout.strip().splitlines()[-1])
+    try:
+        record: Record = json.loads(done.stdout.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        raise RunFailedError("it ended well, but printed no result") from None
     return record
 
 
@@ -354,9 +357,18 @@ def begun(folder: Path) -> Record:
     }
     path = folder / "benchmarks.json"
     if path.exists():
-        earlier = json.loads(path.read_text(encoding="utf-8"))
-        if all(earlier.get(key) == content[key] for key in ("machine", "versions")):
-            content |= {key: earlier[key] for key in ("works", "growth")}
+        try:
+            earlier = json.loads(path.read_text(encoding="utf-8"))
+            kept = {key: earlier[key] for key in ("works", "growth")}
+            same = all(earlier[key] == content[key] for key in ("machine", "versions"))
+        except (ValueError, TypeError, KeyError) as error:
+            raise click.ClickException(
+                f"{path} is damaged ({error!r}). Delete it, and all is measured anew; or take it from git."
+            ) from None
+        if same:
+            content |= kept
+        elif kept["works"]:
+            click.echo(f"{path} is of another machine or other versions: what it holds is dropped.", err=True)
     return content
 
 
@@ -367,9 +379,18 @@ def put(content: Record, measured: Record) -> None:
     content["works"] = sorted([*others, measured], key=lambda work: order.get(work["name"], len(order)))
 
 
+def put_growth(content: Record, measured: Record) -> None:
+    """Put one size of a growth in its place among the others."""
+    works = list(GROWTH)
+    rows = {(works.index(row["work"]), row["megabytes"]): row for row in [*content["growth"], measured]}
+    content["growth"] = [rows[place] for place in sorted(rows)]
+
+
 def store(content: Record, folder: Path) -> None:
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     write_atomically(folder / "benchmarks.json", text.encode("utf-8"))
+    if folder == results.FOLDER:
+        write_readme()
 
 
 def write_readme() -> None:
@@ -430,22 +451,22 @@ NAMES = [*(work.name for work in WORKS), "growth"]
 def main(
     only: tuple[str, ...], repeats: int, is_quick: bool, into: Path | None, table_only: bool, installs: bool
 ) -> None:
-    if table_only:
-        return write_readme()
-    if installs:
-        install()
-    goal = into or (Path(tempfile.mkdtemp(prefix="benchmarks-")) if is_quick else results.FOLDER)
-    goal.mkdir(parents=True, exist_ok=True)
     chosen = [work for work in WORKS if not only or work.name in only]
     sizes = works.QUICK_MEGABYTES if is_quick else GROWTH_MEGABYTES
     if only and "growth" not in only:
         sizes = ()
     try:
-        measure_all([quick(work) for work in chosen] if is_quick else chosen, sizes, goal, repeats, is_quick)
-    except FileNotFoundError as error:  # of a corpus; it names the command
+        if table_only:
+            return write_readme()
+        if installs:
+            install()
+        goal = into or (Path(tempfile.mkdtemp(prefix="benchmarks-")) if is_quick else results.FOLDER)
+        goal.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=goal).close()  # where nothing can be written, it fails before all the work
+        chosen = [quick(work) for work in chosen] if is_quick else chosen
+        measure_all(chosen, sizes, goal.resolve(), repeats, is_quick)
+    except OSError as error:  # of a corpus or of results that are not there; it names the command
         raise click.ClickException(str(error)) from None
-    if goal == results.FOLDER:
-        write_readme()
     click.echo(goal / "benchmarks.json")
 
 
@@ -453,6 +474,8 @@ def measure_all(
     chosen: Sequence[Work], sizes: tuple[int, ...], goal: Path, repeats: int, is_quick: bool
 ) -> None:
     content = begun(goal)
+    if sizes:
+        present("compiled", {})  # it would fail at every size, and take the place of what was measured before
     with (
         tempfile.TemporaryDirectory(prefix="benchmarks-") as name,
         tqdm(total=len(chosen) + len(GROWTH) * len(sizes), unit="work", file=sys.stderr) as bar,
@@ -483,9 +506,9 @@ def measure_all(
             store(content, goal)
         if sizes:
             works.write_growth(folder, sizes)
-            content["growth"] = []
+            content["growth"] = [row for row in content["growth"] if row["megabytes"] in sizes]
             for grown in growth_rows(folder, sizes, bar):
-                content["growth"].append(grown)
+                put_growth(content, grown)
                 store(content, goal)
 
 

@@ -86,7 +86,7 @@ def small_print(content: Record) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
     lines = [f"Versions: {versions}."]
     if content["growth"]:
-        lines.append("B/B is bytes of memory for a byte of text.")
+        lines.append(f"B/B is bytes of memory for a byte of text. The text: {content['growth_corpus']}.")
     reasons = [
         f"{who} in {work['name']} ({reason})"
         for work in content["works"]

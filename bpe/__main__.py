@@ -36,7 +36,8 @@ class _Commands(click.Group):
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(f"{where}{error.strerror or error}") from error
         except ImportError as error:
-            raise click.ClickException(f"{error}; python -m pip install {error.name} brings it") from error
+            remedy = f"; python -m pip install {error.name} brings it" if error.name else ""
+            raise click.ClickException(f"{error}{remedy}") from error
         except ValueError as error:
             raise click.ClickException(str(error)) from error
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bpe import parts, presplit, runs, special, storage
 from bpe.counting import counted
 from bpe.engines import engine_for, engine_named
-from bpe.inputs import id_below, integer, refuse_surrogates
+from bpe.inputs import counts_of, id_below, integer, refuse_surrogates
 from bpe.pairs import MergeStep
 from bpe.parts import Alphabet, Pair, Token
 from bpe.progress import watched
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from bpe.compiled import Encoder
 
 Progress = bool | Callable[[MergeStep], object] | None
+
+LARGEST_ID = 2**31 - 1  # in an array of int32
 
 # What a tokenizer remembers of encoding: at most so many runs of symbols, each at most so long.
 CACHED_RUNS, CACHED_LENGTH = 100_000, 64
@@ -120,6 +122,9 @@ class BPETokenizer:
         [b'aaab']
         """
         names = special.different(special_tokens)
+        # Counting a long text takes a while: what else may be wrong is said before it.
+        engine_for(engine, 0)
+        integer(min_frequency, "min_frequency", least=1)
         counts = counted(text, pattern, names)
         return cls._learned(
             counts, vocab_size, alphabet, base_tokens, pattern, names, min_frequency, engine, progress
@@ -216,13 +221,13 @@ class BPETokenizer:
         Raises ValueError, naming it and its position, for a special token that is not allowed, for a
         character (or byte) outside the alphabet, and for a lone surrogate.
         """
+        array = self._encoded(text, allowed_special, disallowed_special, engine)
+        if array is not None:
+            listed: list[int] = array.tolist()
+            return listed
         refuse_surrogates(text)
         engine = engine_for(engine, len(text))
         if engine == "compiled":
-            array = self._encoded(text, allowed_special, disallowed_special)
-            if array is not None:
-                listed: list[int] = array.tolist()
-                return listed
             engine = "incremental"  # it says which symbol has no token
         apply_merges = engine_named(engine).apply_merges
         ids: list[int] = []
@@ -279,35 +284,42 @@ class BPETokenizer:
     ) -> NDArray[numpy.int32]:
         """The ids of the text as a numpy array of int32, of shape (number of tokens,).
 
-        The options are those of `encode`. The compiled engine makes the array without a list.
+        The options are those of `encode`. The compiled engine makes the array without a list. Raises
+        ValueError as `encode` does, and for the id of a special token that int32 can't hold.
         """
         import numpy
 
-        refuse_surrogates(text)
-        if engine_for(engine, len(text)) == "compiled":
-            array = self._encoded(text, allowed_special, disallowed_special)
-            if array is not None:
-                return array
+        array = self._encoded(text, allowed_special, disallowed_special, engine)
+        if array is not None:
+            return array
         ids = self.encode(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special, engine=engine
         )
+        if ids and max(ids) > LARGEST_ID:
+            raise ValueError(f"id {max(ids)} is too large for an array of int32: `encode` gives a list")
         return numpy.array(ids, dtype=numpy.int32)
 
     def _encoded(
-        self, text: str, allowed_special: special.Names, disallowed_special: special.Names
+        self, text: str, allowed_special: special.Names, disallowed_special: special.Names, engine: str
     ) -> NDArray[numpy.int32] | None:
-        """The ids of the text by the compiled engine; None where a symbol has no token."""
+        """The ids by the compiled engine; None for another, and where a symbol or an id can't be taken."""
+        if not isinstance(text, str) or engine_for(engine, len(text)) != "compiled":
+            return None
         import numpy
 
-        arrays = [numpy.empty(0, dtype=numpy.int32)]
+        arrays = []
         for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
+            if is_special and self.special_tokens[part] > LARGEST_ID:
+                return None
             if is_special:
                 arrays.append(numpy.array([self.special_tokens[part]], dtype=numpy.int32))
             elif (ids := self._encoder.encode(part)) is not None:
                 arrays.append(ids)
             else:
                 return None
-        return numpy.concatenate(arrays)
+        if len(arrays) == 1:
+            return arrays[0]
+        return numpy.concatenate([numpy.empty(0, dtype=numpy.int32), *arrays])
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -456,9 +468,13 @@ def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
 
 def _checked_counts(counts: Mapping[str, int]) -> dict[str, int]:
     checked: dict[str, int] = {}
-    for piece, count in counts.items():
+    for piece, count in counts_of(counts):
         if not isinstance(piece, str) or not piece:
             raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
+        try:
+            refuse_surrogates(piece)
+        except ValueError as error:
+            raise ValueError(f"piece {piece!r}: {error}") from None
         checked[piece] = integer(count, f"the count of {piece!r}", least=1)
     return checked
 

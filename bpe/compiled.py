@@ -11,7 +11,8 @@ Training is the algorithm of `bpe.incremental`. Four things differ, and none cha
 Memory for a text of n symbols, in bytes: 8 n for the symbols and the pairs of the positions, 8 n more for
 weights where pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
 Measured by `make bench` from 1 to 64 MB of text: 23 to 30 bytes a byte of text without a split, 28 falling to
-6 with the split of GPT-4, since pieces repeat, and 3 for encoding.
+6 with the split of GPT-4, since pieces repeat, and 3 for encoding. Before there are lists, pairs are numbered
+by a table that takes 24 to 48 for each pair there could be: of bytes 65,536, of thousands of characters n.
 
 Pieces are cut and counted on all cores, each with a stretch of the text, and added up in the order of the
 text, since order decides ties. They stay where they are in the text, and only few ever become strings.
@@ -24,16 +25,16 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy
 
 from bpe import presplit, scanner
+from bpe.machine_code import compiled as _compiled
 from bpe.pairs import MergeStep
 
 if TYPE_CHECKING:
@@ -48,10 +49,9 @@ if TYPE_CHECKING:
 # Of compiled functions: what Python and numpy call integers is one there.
 Integer = Any
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 NOTHING = -1  # in place of a symbol: between pieces, and inside of tokens. In place of a pair: none
 LONGEST_TEXT = 2**31 - 2  # positions are 32-bit integers
+MOST_TOKENS = 2**62  # in pieces as often as they occur: frequencies are 64-bit integers
 STEPS_AT_ONCE = 100  # merges between two looks from Python
 
 # The arrays of _State over the pairs.
@@ -60,25 +60,23 @@ OF_PAIRS = ("left", "right", "frequency", "first", "end", "seen_frequency", "see
 PAIRS, POSITIONS, HEAP, TOKENS = range(4)
 
 
-def _compiled(function: Function) -> Function:
-    """Compile at the first call, and keep the machine code on disk for the next process."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
-
-
 class _State(NamedTuple):
     """Where training stands, for a text of n positions, separators between the pieces included.
 
     symbols: int32 (n,), as the head of this file says. weights: int64 (n,), how often the piece of each
-    position occurs, or (0,) where every piece occurs once. lengths: int32 (vocabulary,).
-    pair_at: int32 (n,), the pair that begins at a position.
+    position occurs, or (0,) where every piece occurs once. lengths: int32 (vocabulary,), how many positions
+    a token takes. pair_at: int32 (n,), the pair that begins at a position, or NOTHING.
 
     Of the pairs, each an array over them: left, right: int32. frequency: int64, how often it occurs now.
     first, end: int64, its list is positions[first:end], ascending; what stood before `first` fell away.
-    seen_frequency: int64, seen_position: int32, what they were when the heap was put in order.
-    positions: int32, all lists. heap: int32, the pairs as a binary heap.
+    seen_frequency: int64, seen_position: int32, its frequency and first position when it last was at the top
+    of the heap or came into it; the heap is ordered by these. positions: int32, all lists, one after the
+    other. heap: int32, the pairs as a binary heap.
 
     numbers: int64 (4,), how many pairs, positions and entries of the heap are in use, and tokens in the text.
-    scratch: int64 (4, vocabulary), zeros between merges. used: int32 (2, vocabulary).
+    scratch: int64 (4, vocabulary), for `_list_new_pairs`, of a token's pairs with the new one: frequency on
+    the left and on the right, occurrences on the left and on the right; zeros between merges. used: int32 (2,
+    vocabulary), which tokens these are.
     """
 
     symbols: Int32s
@@ -111,10 +109,16 @@ def learn_merges(
 ) -> Iterator[MergeStep]:
     """The same merges as `bpe.naive.learn_merges`, in time that grows with the number of replacements.
 
-    Raises ValueError for a text of more than 2,147,483,646 symbols.
+    Raises ValueError for a text of more than 2,147,483,646 symbols, for counts that add up to 2**62 tokens or
+    more, for an id that is not below `first_id`, and unless there is a count for each piece.
     """
+    if len(counts) != len(pieces):
+        raise ValueError(f"there are {len(pieces):,} pieces and {len(counts):,} counts")
     ids = numpy.fromiter(chain.from_iterable(pieces), dtype=numpy.uint32)
     ends = numpy.cumsum(list(map(len, pieces)), dtype=numpy.int64)
+    # The compiled code checks no bounds, and its tables have a place for each id below those that it gives.
+    if len(ids) and int(ids.max()) >= first_id:
+        raise ValueError(f"id {ids.max()} is not below {first_id}, the id of the first new token")
     same = numpy.arange(int(ids.max(initial=0)) + 1, dtype=numpy.int32)
     symbols, weights = _laid_out(ids, ends - numpy.diff(ends, prepend=0), ends, _int64s(counts), same)
     return learn(symbols, weights, num_merges, first_id, min_frequency)
@@ -123,7 +127,7 @@ def learn_merges(
 def laid_out(counts: Mapping[str, int], base_ids: Mapping[Any, int], as_bytes: bool) -> tuple[Int32s, Int64s]:
     """Symbols and weights for `learn`, of pieces and how often each occurs.
 
-    base_ids: from a byte, or a character, to its id.
+    base_ids: from a byte, or a character, to its id. Raises ValueError for counts that add up to too much.
     """
     base = _base_table(base_ids)
     if isinstance(counts, Pieces) and as_bytes:
@@ -134,8 +138,18 @@ def laid_out(counts: Mapping[str, int], base_ids: Mapping[Any, int], as_bytes: b
     return _laid_out(codes, ends - numpy.diff(ends, prepend=0), ends, _int64s(list(counts.values())), base)
 
 
-def _int64s(numbers: Sequence[int]) -> Int64s:
-    return numpy.array(numbers, dtype=numpy.int64)
+def _int64s(counts: Sequence[int]) -> Int64s:
+    try:
+        return numpy.array(counts, dtype=numpy.int64)
+    except OverflowError:
+        raise _too_many_tokens() from None
+
+
+def _too_many_tokens() -> ValueError:
+    return ValueError(
+        f"the counts add up to {MOST_TOKENS:,} tokens or more, more than the compiled engine counts: "
+        f"give engine='incremental'"
+    )
 
 
 def _laid_out(
@@ -145,7 +159,11 @@ def _laid_out(
 
     base: int32, from a code to the id of its token.
     """
-    size = int((ends - starts).sum()) + len(ends) + 1
+    lengths = ends - starts
+    # Roughly, as real numbers: 64-bit integers would begin anew at the other end.
+    if float(lengths @ counts.astype(numpy.float64)) >= MOST_TOKENS:
+        raise _too_many_tokens()
+    size = int(lengths.sum()) + len(ends) + 1
     symbols = numpy.empty(size, dtype=numpy.int32)
     weights = numpy.empty(0 if bool((counts == 1).all()) else size, dtype=numpy.int64)
     starts, ends, counts = map(numpy.ascontiguousarray, (starts, ends, counts))
@@ -157,7 +175,11 @@ def _laid_out(
 def _lay_out(
     codes: Codes, starts: Int64s, ends: Int64s, counts: Int64s, base: Int32s, symbols: Int32s, weights: Int64s
 ) -> None:
-    """Write the symbols of the pieces, with NOTHING before, between and after them. One step a code."""
+    """Write the symbols of the pieces, with NOTHING before, between and after them. One step a code.
+
+    codes: uint8 or uint32, of a text. starts, ends, counts: int64 (pieces,), where each piece lies in it, and
+    how often it occurs. base: int32, from a code to its id. symbols, weights: to be filled, as in `_State`.
+    """
     i = 0
     for piece in range(-1, len(ends)):
         weight = 0
@@ -184,6 +206,9 @@ def learn(
     """
     if len(symbols) > LONGEST_TEXT:
         raise ValueError(f"{len(symbols):,} symbols are more than this engine takes, {LONGEST_TEXT:,}")
+    # Each merge takes a symbol away. Asked for more, the tables would be longer than they ever need be.
+    num_merges = min(num_merges, len(symbols))
+    min_frequency = max(1, min(min_frequency, MOST_TOKENS))  # a 64-bit integer; what occurs never is no pair
     state = _begun(symbols, weights, first_id + num_merges, min_frequency)
     steps = numpy.empty((STEPS_AT_ONCE, 4), dtype=numpy.int64)
     done = 0
@@ -208,6 +233,7 @@ def _begun(symbols: Int32s, weights: Int64s, vocab_size: int, min_frequency: int
     values = numpy.empty(places, dtype=numpy.int32)
     pair_at = numpy.empty(len(symbols), dtype=numpy.int32)
     number = _number_pairs(symbols, pair_at, keys, values)
+    del keys, values  # the lists may take their room
     frequency = numpy.zeros(number, dtype=numpy.int64)
     occurrences = numpy.zeros(number, dtype=numpy.int64)
     tokens = _count_pairs(symbols, weights, pair_at, frequency, occurrences)
@@ -253,8 +279,9 @@ def _with_more_room(state: _State, positions: int, pairs: int) -> _State:
 def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s) -> int:
     """Write the number of the pair that begins at each position; return how many pairs there are.
 
-    Pairs are numbered by first occurrence. keys, values: a hash table, empty at first, from
-    (left << 32 | right) to the number. One search a position.
+    Pairs are numbered by first occurrence. symbols, pair_at: int32 (n,). keys: int64, values: int32, both
+    (places,), a power of two: a hash table, empty at first, from (left << 32 | right) to the number. One
+    search a position.
     """
     mask = len(keys) - 1
     number = 0
@@ -278,7 +305,10 @@ def _number_pairs(symbols: Int32s, pair_at: Int32s, keys: Int64s, values: Int32s
 
 @_compiled
 def _hashed(key: Integer) -> Integer:
-    """A number that depends on all bits of a 64-bit key, 0 or more (the finaliser of MurmurHash3)."""
+    """A number that depends on all bits of a 64-bit key, 0 or more.
+
+    It is the first half of MurmurHash3's finaliser.
+    """
     mixed = numpy.uint64(key)
     mixed ^= mixed >> numpy.uint64(33)
     mixed *= numpy.uint64(0xFF51AFD7ED558CCD)
@@ -290,7 +320,11 @@ def _hashed(key: Integer) -> Integer:
 def _count_pairs(
     symbols: Int32s, weights: Int64s, pair_at: Int32s, frequency: Int64s, occurrences: Int64s
 ) -> Integer:
-    """Count each pair with its weights and without; return the number of tokens, weighted. One pass."""
+    """Count each pair with its weights and without; return the number of tokens, weighted. One pass.
+
+    symbols, pair_at: int32 (n,), weights: int64 (n,) or (0,). frequency, with weights, and occurrences,
+    without: int64 (pairs,), zeros to be filled.
+    """
     tokens = numpy.int64(0)
     for i in range(len(symbols)):
         weight = weights[i] if len(weights) else 1
@@ -304,7 +338,11 @@ def _count_pairs(
 
 @_compiled
 def _list_positions(state: _State, frequency: Int64s, occurrences: Int64s, min_frequency: int) -> None:
-    """Give the frequent pairs their numbers and lists, and put them into the heap. Two passes."""
+    """Give the frequent pairs new numbers and lists, and put them into the heap.
+
+    frequency, occurrences: int64 (pairs,), as `_count_pairs` filled them. One pass over all pairs, one over
+    the text, and some steps for each frequent pair.
+    """
     renumbered = numpy.full(len(frequency), NOTHING, dtype=numpy.int32)
     pair, end = 0, 0
     for old in range(len(frequency)):
@@ -337,7 +375,8 @@ def _learn(state: _State, steps: Int64s, first_id: int, min_frequency: int) -> t
     """Merge up to len(steps) pairs; return how many, and whether there are no more.
 
     steps: int64 (…, 4), to be filled with left, right, frequency, tokens left. Fewer than asked for, while
-    there are more, means that the room for pairs or lists is too small.
+    there are more, means that the room for pairs or lists is too small. Costs what `_most_frequent` and
+    `_merge` cost, for each merge.
     """
     for number in range(len(steps)):
         pair = _most_frequent(state, min_frequency)
@@ -371,7 +410,7 @@ def _most_frequent(state: _State, min_frequency: int) -> Integer:
     """The pair to merge, which is left at the top of the heap, or NOTHING.
 
     What is at the top may be out of date, and then too high; it is put where it belongs, until the top is
-    true.
+    true. Costs one way down the heap for each that is, and a step for each position that fell away.
     """
     while state.numbers[HEAP]:
         pair = state.heap[0]
@@ -405,7 +444,8 @@ def _merge(state: _State, pair: int, new: int, min_frequency: int) -> None:
 def _replace(state: _State, pair: int, new: int) -> Int32s:
     """Replace the pair by `new` from left to right; return where, ascending.
 
-    The pairs that break lose frequency. One step for each position in the pair's list.
+    The pairs that break lose frequency. What is returned, int32, stands in the room of the pair's list. One
+    step for each position in the list.
     """
     symbols, pair_at, lengths = state.symbols, state.pair_at, state.lengths
     left_length, right_length = lengths[state.left[pair]], lengths[state.right[pair]]
@@ -442,7 +482,8 @@ def _replace(state: _State, pair: int, new: int) -> Int32s:
 def _list_new_pairs(state: _State, merged: Int32s, new: int, min_frequency: int) -> None:
     """List the pairs of `new` with its neighbours: count them, make room, write, and put them into the heap.
 
-    merged: int32, where `new` stands. Pairs (symbol, new) have side 0, (new, symbol) side 1.
+    merged: int32, where `new` stands, ascending. Pairs (symbol, new) have side 0, (new, symbol) side 1. Costs
+    a few steps for each place, and a way up the heap for each pair that is listed.
     """
     symbols, lengths = state.symbols, state.lengths
     frequency, occurrences = state.scratch[:2], state.scratch[2:]
@@ -498,7 +539,7 @@ def _list_new_pairs(state: _State, merged: Int32s, new: int, min_frequency: int)
 
 @_compiled
 def _comes_before(state: _State, pair: Integer, other: Integer) -> Any:
-    """The order of the heap: most frequent first, then the first to occur."""
+    """The order of the heap, by what was last seen: most frequent first, then the first to occur."""
     if state.seen_frequency[pair] != state.seen_frequency[other]:
         return state.seen_frequency[pair] > state.seen_frequency[other]
     return state.seen_position[pair] < state.seen_position[other]
@@ -506,7 +547,7 @@ def _comes_before(state: _State, pair: Integer, other: Integer) -> Any:
 
 @_compiled
 def _sift_down(state: _State, place: int) -> None:
-    """Move the entry at a place down to where it belongs."""
+    """Move the entry at a place down to where it belongs. A step for each level of the heap, at most."""
     heap, size = state.heap, state.numbers[HEAP]
     pair = heap[place]
     while True:
@@ -524,7 +565,7 @@ def _sift_down(state: _State, place: int) -> None:
 
 @_compiled
 def _take_from_heap(state: _State) -> None:
-    """Remove the top."""
+    """Remove the top: the last entry takes its place, and moves down to where it belongs."""
     state.numbers[HEAP] -= 1
     state.heap[0] = state.heap[state.numbers[HEAP]]
     _sift_down(state, 0)
@@ -532,7 +573,7 @@ def _take_from_heap(state: _State) -> None:
 
 @_compiled
 def _add_to_heap(state: _State, pair: int) -> None:
-    """Add an entry at the end, and move it up to where it belongs."""
+    """Add an entry at the end, and move it up to where it belongs. A step for each level, at most."""
     heap, place = state.heap, state.numbers[HEAP]
     state.numbers[HEAP] += 1
     while place and _comes_before(state, pair, heap[(place - 1) // 2]):
@@ -545,8 +586,9 @@ def _add_to_heap(state: _State, pair: int) -> None:
 
 SHORT = 64  # symbols of a piece that is merged by looking at all its pairs again and again
 EXACT = 7  # bytes of a piece that fit into its key
-LONGEST_KEPT = 31  # codes of a piece that is remembered; its key tells lengths up to 127 bytes apart
-REMEMBERED = 1 << 14  # pieces, at most
+LONGEST_TOLD = 127  # bytes; keys do not tell this length from greater ones
+LONGEST_KEPT = 31  # codes of a piece that is remembered
+REMEMBERED = 1 << 15  # pieces, at most
 NEVER = 2**63 - 1  # what stands for a pair that is not merged
 
 
@@ -556,8 +598,8 @@ class _Tables(NamedTuple):
     base: int32, from a code (a byte, or a code point) to the id of its token, or NOTHING.
     pairs: int64 (places, 2), a hash table from (left << 32 | right) to (rank << 32 | id of the joined token).
     joints: int64 (places,), a hash table of the codes (left << 32 | right) at which tokens are joined.
-    whole: int64 (places, 2), a hash table from the keys of the tokens that are taken whole to their ids;
-    (0, 2) for none.
+    whole: int64 (places, 2), a hash table from the keys of the tokens that are taken whole to (where one
+    begins in token_words << 32 | its id); (0, 2) for none.
     filled: uint8, a bit for each place that a pair hashes to; most looks end here, at a pair that is none.
     token_words, token_ends: all tokens one after the other, as `_words_of` gives them, and int64, where each
     one ends, in codes of `width` bytes.
@@ -616,7 +658,10 @@ class Encoder:
 
     def encode(self, text: str) -> Int32s | None:
         """The ids of a text, int32 of shape (number of tokens,); None where a symbol has no token."""
-        codes = codes_of(text, self.as_bytes)
+        try:
+            codes = codes_of(text, self.as_bytes)
+        except UnicodeEncodeError:  # a lone surrogate has none
+            return None
         words = _words_of(codes)
         ids = numpy.empty(len(codes), dtype=numpy.int32)
         remembered = numpy.zeros((min(REMEMBERED, _places(len(codes))), 4), dtype=numpy.int64)
@@ -875,7 +920,7 @@ def _fill_whole(whole: Int64s, token_words: Words, token_ends: Int64s, width: in
             place = _hashed(key) & mask
             while whole[place, 0]:
                 place = (place + 1) & mask
-            whole[place, 0], whole[place, 1] = key, i
+            whole[place, 0], whole[place, 1] = key, start << 32 | i
         start = end
 
 
@@ -893,7 +938,7 @@ def _eight(words: Words, start: Integer, length: Integer) -> Any:
 
 @_compiled
 def _key_of(words: Words, start: Integer, end: Integer) -> Integer:
-    """A number for a piece, above 0: its length, up to 127, in the highest byte, and its bytes in the others.
+    """A number for a piece, above 0: its length in the highest byte, and its bytes in the others.
 
     start, end: in bytes. Of more than 7 bytes a hash stands in their place, and other pieces may have the
     same. One step for eight bytes.
@@ -906,7 +951,7 @@ def _key_of(words: Words, start: Integer, end: Integer) -> Integer:
         mixed = (mixed ^ _eight(words, start, end - start)) * numpy.uint64(0xFF51AFD7ED558CCD)
         mixed ^= mixed >> numpy.uint64(32)
         start += 8
-    return min(length, 127) << 56 | numpy.int64(mixed >> numpy.uint64(8))
+    return min(length, LONGEST_TOLD) << 56 | numpy.int64(mixed >> numpy.uint64(8))
 
 
 @_compiled
@@ -1008,14 +1053,13 @@ def _whole_token(
     mask = len(whole) - 1
     place = _hashed(key) & mask
     while whole[place, 0]:
-        token = whole[place, 1]
-        token_start = token_ends[token - 1] if token else 0
-        if (
-            whole[place, 0] == key
-            and token_ends[token] - token_start == length
-            and _same_piece(words, start * width, token_words, token_start * width, length * width)
-        ):
-            return token
+        if whole[place, 0] == key:
+            token, token_start = whole[place, 1] & 0xFFFFFFFF, whole[place, 1] >> 32
+            # Each look at another array waits for memory; the key alone decides for the shortest.
+            if (length * width < LONGEST_TOLD or token_ends[token] - token_start == length) and _same_piece(
+                words, start * width, token_words, token_start * width, length * width
+            ):
+                return token
         place = (place + 1) & mask
     return NOTHING
 

@@ -45,6 +45,13 @@ def documents_of(text: str | Iterable[str]) -> Iterator[str]:
         yield document
 
 
+def counts_of(counts: Mapping[str, int]) -> Iterable[tuple[Any, Any]]:
+    """What `counts` holds: strings and how often each occurs. Raises TypeError for what is no mapping."""
+    if not isinstance(counts, Mapping):
+        raise TypeError(f"counts must be a mapping, from strings to integers, not {type(counts).__name__}")
+    return counts.items()
+
+
 def integer(value: Any, name: str, least: int | None = None) -> int:
     """The value as an int. Raises TypeError, naming it, for what is no integer, ValueError below `least`."""
     try:
@@ -70,9 +77,9 @@ def finite(value: Any, name: str) -> float:
 
 
 def mapping_of(value: Any, name: str) -> Mapping[Any, Any]:
-    """The value. Raises TypeError, naming it, for what is no dict or other mapping."""
+    """The value. Raises TypeError, naming it, for what is no mapping, such as a dict."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a dict, not {type(value).__name__}")
+        raise TypeError(f"{name} must be a mapping, not {type(value).__name__}")
     return value
 
 

@@ -86,8 +86,8 @@ def sums(lattice: Iterable[Sequence[Edge[Name]]], alpha: float = 1.0) -> list[fl
 def shares(lattice: Sequence[Sequence[Edge[Name]]]) -> Iterator[tuple[Name, float]]:
     """How probable it is that a way leads over a piece, for each piece of the lattice.
 
-    From the end to the front: of all that arrives at a position, a piece has brought the share that its own
-    probability times the sum at its beginning has in the sum at its end.
+    The forward-backward algorithm. From the end to the front: of all that arrives at a position, a piece has
+    brought the share that its own probability times the sum at its beginning has in the sum at its end.
     """
     totals = sums(lattice)
     share = [0.0] * len(lattice) + [1.0]
@@ -103,6 +103,7 @@ def random_path(
 ) -> list[tuple[int, int, Name]]:
     """A way at random, as (begin, end, name) of its pieces: each as often as its probability says.
 
+    Forward filtering, backward sampling.
     alpha: the probabilities are raised to this power and scaled to the sum 1. So 0 takes all ways alike, and
     with a large one the best way is all but certain.
     """

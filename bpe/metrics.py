@@ -4,7 +4,10 @@ Everything here takes functions, from text to ids and from ids to text, so it wo
 this module and with those of any library:
 
     measure(text, tokenizer.encode, tokenizer.decode)                    # ours, tiktoken's, sentencepiece's
-    measure(text, lambda part: tokenizer.encode(part).ids, tokenizer.decode)           # those of tokenizers
+    def ids(text): return tokenizer.encode(text, add_special_tokens=False).ids
+    measure(text, ids, tokenizer.decode)                                 # those of tokenizers
+
+`encode` should put nothing around a text: with [CLS] and the like, no word is a single token.
 
 A ratio says nothing without the text it was measured on; take one that the tokenizer did not learn from.
 """
@@ -98,7 +101,7 @@ class Measurement:
 
     @property
     def whole_word_share(self) -> float:
-        """Words that are one token, among all words, 0 to 1."""
+        """Words that are one token, among all words, 0 to 1; the others are called continued words."""
         return _ratio(self.whole_words, self.words)
 
     @property
@@ -122,7 +125,11 @@ class Measurement:
 
     @property
     def efficiency(self) -> float:
-        """The Rényi efficiency of the tokens, see `renyi_efficiency`; NaN where it is not defined."""
+        """The Rényi efficiency of the tokens, see `renyi_efficiency`; NaN where it is not defined.
+
+        Without `vocab_size`, that of the tokens that occur. Where some don't, it is higher, so compare like
+        with like.
+        """
         size = len(self.counts) if self.vocab_size is None else self.vocab_size
         return renyi_efficiency(self.counts, vocab_size=size) if size > 1 else math.nan
 
@@ -199,8 +206,9 @@ def renyi_efficiency(counts: Mapping[Any, int], alpha: float = ALPHA, vocab_size
 
     1 where all tokens occur equally often, 0 where one is all there is.
 
-    Zouhar et al.: Tokenization and the Noiseless Channel, 2023. Of the values that they tried, alpha = 2.5
-    went best with the quality of translations. It is a hint, and no proof.
+    Zouhar et al.: Tokenization and the Noiseless Channel, 2023: with alpha = 2.5 it went along with the
+    quality of translations. It is a hint, and no proof; Cognetta et al.: Two Counterexamples to Tokenization
+    and the Noiseless Channel, 2024, raise it and make translations worse.
 
     Raises ValueError for counts below 0, for none above, for alpha below 0, and for a vocab_size below 2 or
     below the number of tokens that occur; TypeError for what is no number.
@@ -237,7 +245,8 @@ def token_lengths(
 
     counts: id -> how often it counts: `Measurement.counts` for a text, `dict.fromkeys(ids, 1)` for a
     vocabulary.
-    token: from an id to the token, as bytes or str; None, an id that is not in use, is left out.
+    token: from an id to the token, as bytes or str; None, an id that is not in use, is left out. Marks such
+    as ▁ or ## count like any character, so take them off.
     unit: "bytes" of UTF-8, or "characters": how many of them begin in the token. So a token that is the end
     of a character has the length 0, and the lengths add up to the text's.
 
@@ -268,8 +277,8 @@ def premiums(encode: Encode, texts: Mapping[str, Sequence[str]], reference: str)
 
     premium(A) = tokens of all sentences in A / tokens of all sentences in the reference. Where it is 1, there
     is parity. Petrov, La Malfa, Torr, Bibi: Language Model Tokenizers Introduce Unfairness Between Languages,
-    2023, compare sentence by sentence; here long sentences count for more, so that premium(A to B) is 1 over
-    premium(B to A), and the ratio is that of the bills.
+    2023, define it for a text and its translation. Of totals, as here, it is the ratio of the bills, and
+    premium(A to B) is 1 over premium(B to A); a mean of the sentences' ratios is another number.
 
     Raises ValueError for an unknown reference, languages that differ in the number of sentences or have none,
     and for a language without a token; otherwise as `measure`.

@@ -17,7 +17,10 @@ FOLDER = Path(__file__).resolve().parent.parent / "data" / "results"
 
 
 def read(name: str) -> dict[str, Any]:
-    """What was measured. Raises FileNotFoundError, naming the command to run, where it is missing."""
+    """What was measured.
+
+    Raises FileNotFoundError, naming the command to run, where it is missing, ValueError where it is no JSON.
+    """
     path = FOLDER / f"{name}.json"
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -26,6 +29,8 @@ def read(name: str) -> dict[str, Any]:
         raise FileNotFoundError(
             f"{path} is not there. `{command}` measures it, in the course's folder."
         ) from None
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
     return content
 
 

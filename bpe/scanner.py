@@ -3,27 +3,29 @@
 What is a letter, a number or white space stands in a table that `regex` fills once a process; so the pieces
 are those of `bpe.presplit`, code point for code point. Each alternative of an expression is a few lines of
 code here, tried in the expression's order.
+
+What all kernels take: `data`, the text in UTF-8, uint8 (n,); `classes`, the table that `classes()` makes,
+uint8 (0x110000,); `start`, the place of the first byte of a code point. What is named like a part of an
+expression returns where that part ends. Each costs a look or two at every byte up to there, no memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
-import numba
 import numpy
 import regex
 
 from bpe import presplit
+from bpe.machine_code import compiled as _compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Bytes = NDArray[numpy.uint8]
     Int64s = NDArray[numpy.int64]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 CODE_POINTS = 0x110000
 STRETCH = 1 << 18  # bytes of text that are cut before the pieces are used
@@ -46,11 +48,6 @@ GPT2, GPT4, GPT4O, LLAMA3, QWEN = range(5)
 SPLITS = {
     presplit.PATTERNS[name]: number for number, name in enumerate(("gpt2", "gpt4", "gpt4o", "llama3", "qwen"))
 }
-
-
-def _compiled(function: Function) -> Function:
-    """Compile at the first call, and keep the machine code on disk for the next process."""
-    return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
 
 def knows(expressions: Sequence[str]) -> bool:
@@ -113,7 +110,10 @@ def classes() -> Bytes:
 
 @_compiled
 def _border(data: Bytes, classes: Bytes, start: int) -> int:
-    """The first place after `start` between a line feed and a letter or number, or the text's end."""
+    """The first place after `start` between a line feed and a letter or number, or the text's end.
+
+    Costs a look at each byte up to there, and at the class of what follows each line feed.
+    """
     for place in range(start + 1, len(data)):
         if data[place - 1] == ord("\n") and _class_at(data, classes, place)[0] & (LETTER | NUMBER):
             return place
@@ -129,7 +129,10 @@ def _scan(
     number: how many are in `found`. Returns how many are then, and where the last piece ends.
     """
     while start < stop and number < len(found):
-        if split == GPT2:
+        word = start + 1 if data[start] == ord(" ") else start
+        if split != GPT4O and word < len(data) and data[word] < 0x80 and classes[data[word]] & LETTER:
+            start = _run(data, classes, word + 1, LETTER)  # most pieces are such words
+        elif split == GPT2:
             start = _gpt2(data, classes, start)
         elif split == GPT4O:
             start = _gpt4o(data, classes, start)
@@ -272,22 +275,21 @@ def _spaces(data: Bytes, classes: Bytes, start: int) -> int:
 @_compiled
 def _run(data: Bytes, classes: Bytes, start: int, kind: int) -> int:
     """The end of the letters or numbers from `start` on; for kind 0, of what is neither, nor white space."""
-    end = start
+    end, mask = start, LETTER | NUMBER | SPACE
     while True:
-        while end < len(data) and data[end] < 0x80 and classes[data[end]] & (LETTER | NUMBER) == kind:
-            if kind == 0 and classes[data[end]] & SPACE:
-                return end
+        while end < len(data) and data[end] < 0x80 and classes[data[end]] & mask == kind:
             end += 1
         if end >= len(data) or data[end] < 0x80:
             return end
         found, after = _class_at(data, classes, end)
-        if found & (LETTER | NUMBER) != kind or (kind == 0 and found & SPACE):
+        if found & mask != kind:
             return end
         end = after
 
 
 @_compiled
 def _up_to_three_numbers(data: Bytes, classes: Bytes, start: int) -> int:
+    """The end of the numbers from `start` on, of the first three at most."""
     end = start
     for _ in range(3):
         if end == len(data):

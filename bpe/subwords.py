@@ -97,7 +97,7 @@ class SubwordTokenizer(ABC):
 
     def __repr__(self) -> str:
         name = type(self).__name__
-        return f"<{name}: {self.vocab_size:,} tokens, {len(self.special_tokens)} of them special>"
+        return f"<{name}: {self.vocab_size:,} tokens, {len(self.special_tokens):,} of them special>"
 
 
 def names_of(unknown: str | None, special_tokens: Iterable[str]) -> list[str]:

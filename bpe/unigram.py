@@ -3,7 +3,8 @@
 Every piece has a probability, and of all ways to cut a text, the one with the highest product is taken.
 Spaces are written as `▁` first, and nothing else is cut before, so no white space is lost.
 
-Kudo: Subword Regularization, 2018. The rules are those of the library sentencepiece, of Kudo and Richardson.
+Kudo: Subword Regularization, 2018. The rules are those of the library sentencepiece, of Kudo and Richardson;
+the tests compare with its version 0.2.3.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ class Unigram(SubwordTokenizer):
     """Pieces with scores; a text is cut so that the sum of the scores is highest.
 
     pieces: each a `Piece` or the items of one; ids are positions.
-    prefix: whether a space is put before the text, so that its first word is as those that follow.
+    prefix: whether a space is put before the text, so that its first word is as those that follow
+    (add_dummy_prefix in sentencepiece).
 
     A character that is no piece scores the lowest score less 10. It becomes bytes where there are byte
     pieces, else the unknown token, once for a run of such characters; an error where there is neither.
-    A user-defined piece of n bytes scores 0.1 · (n - 1), more than any normal piece.
+    A user-defined piece of n bytes scores 0.1 · (n - 1), so it wins over normal ones, which score below 0.
+    So in sentencepiece 0.2.3; earlier versions had another formula.
     Scores are kept in 32 bits, as in the files of sentencepiece.
 
     Raises ValueError or TypeError, naming the entry, where these do not fit together.
@@ -125,7 +128,8 @@ class Unigram(SubwordTokenizer):
         beyond it are not.
         max_length: of a piece, in characters.
         seed_factor: training begins with so many times as many longer pieces as are wanted, those that cover
-        most of the text; shrinking_factor: the share of them that is kept each time.
+        most of the text (sentencepiece has a fixed number, seed_sentencepiece_size); shrinking_factor: the
+        share of them that is kept each time.
         sub_iterations: how often probabilities are learned anew between two such steps.
         progress: a bar for True, none for False; None shows it to people only.
 

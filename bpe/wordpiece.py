@@ -2,10 +2,13 @@
 
 A word's first piece stands as it is, each later one has `##` before it. A text is cut at white space, and
 every punctuation mark is a word of its own, as in BERT; so white space is lost, and `decode` puts one space
-between words.
+between words. What BERT does to a text before that is left to the caller: it puts spaces around Chinese
+characters, and its uncased models drop case and accents.
 
 Schuster, Nakajima: Japanese and Korean Voice Search, 2012, chose the merges that raise the likelihood of the
-text most. The score that is used here, count(ab) / (count(a) · count(b)), is what became known for that.
+text most; the program that made BERT's vocabulary was never published. The score used here, count(ab) /
+(count(a) · count(b)), is the one that is mostly taught. It is not the same: the log-likelihood rises by
+about count(ab) · (log(N · score) - 1) for N symbols, so there frequent pairs count more.
 """
 
 from __future__ import annotations
@@ -140,7 +143,8 @@ class WordPiece(SubwordTokenizer):
     special_tokens: strings that are never pieces of a word.
     unknown: the token that stands for a whole word that can't be covered; None makes that an error. It and
     the special tokens keep their place if they are among `pieces`, else they follow.
-    max_characters: a longer word is unknown without a look, as in the library `tokenizers`.
+    max_characters: a longer word is unknown without a look, as in the library `tokenizers`, which calls it
+    max_input_chars_per_word.
 
     Raises ValueError or TypeError, naming the entry, where these do not fit together.
 

@@ -1,9 +1,11 @@
-"""Byte pair encoding over words, as the first papers had it: chapter 10.
+"""Byte pair encoding over words, as it came to machine translation: chapter 10.
 
 A text is cut at white space, and a mark at the end of every word says where the next one begins. So the white
 space itself is lost: `decode` puts one space between words.
 
-Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with Subword Units, 2016.
+Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with Subword Units, 2016. As in their
+algorithm 1 the mark is a symbol of its own; later libraries, `tokenizers` among them, attach it to the last
+character before the first merge.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from bpe import incremental, naive, parts, special
 from bpe.bytepair import Progress
 from bpe.engines import engine_for, engine_named
 from bpe.inputs import (
+    counts_of,
     documents_of,
     finite,
     id_below,
     integer,
     items_of,
-    mapping_of,
     refuse_surrogates,
     seed_number,
 )
@@ -58,16 +60,18 @@ def checked_words(counts: Mapping[str, int], cut: Callable[[str], list[str]] = s
     """The counts, looked over.
 
     Raises ValueError for what is not one word by `cut`, for a count below 1, and where there are none;
-    TypeError for what is no dict, and for a count that is no integer.
+    TypeError for what is no mapping, and for a count that is no integer.
     """
-    for word, count in mapping_of(counts, "counts").items():
+    checked: dict[str, int] = {}
+    for word, count in counts_of(counts):
         if not isinstance(word, str) or cut(word) != [word]:
             raise ValueError(f"{word!r} is not one word")
         refuse_surrogates(word)
-        integer(count, f"the count of {word!r}", least=1)
-    if not counts:
+        # An int of Python: the small ones of numpy would be added up in their few bits.
+        checked[word] = integer(count, f"the count of {word!r}", least=1)
+    if not checked:
         raise ValueError("the training text has no words, so there is nothing to learn from")
-    return dict(counts)
+    return checked
 
 
 class _Forgetful(Mapping[Pair, "tuple[int, int]"]):

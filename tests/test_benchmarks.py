@@ -104,12 +104,79 @@ def test_a_corpus_that_is_not_there(tmp_path, monkeypatch):
     assert "python -m bpe wikitext2" in done.output
 
 
+def test_a_result_that_is_damaged(tmp_path):
+    path = tmp_path / "benchmarks.json"
+    for content in ("", "{", "[]", "null", '{"works": 3}', '{"works": [], "growth": []}', "\xff"):
+        path.write_text(content, encoding="latin-1")
+        done = CliRunner().invoke(benchmarks.main, ["--quick", "--into", str(tmp_path), "--only", "import"])
+        assert done.exit_code == 1, content
+        assert f"{path} is damaged" in done.output
+        assert path.read_text(encoding="latin-1") == content
+
+
+def test_a_folder_that_can_not_be_written(tmp_path, monkeypatch):
+    """It is said before anything is measured."""
+    monkeypatch.setattr(benchmarks, "measure", None)
+    (tmp_path / "file").write_bytes(b"")
+    done = CliRunner().invoke(benchmarks.main, ["--into", str(tmp_path / "file" / "folder")])
+    assert done.exit_code == 1 and "file" in done.output
+
+    def refused(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(benchmarks.tempfile, "TemporaryFile", refused)
+    done = CliRunner().invoke(benchmarks.main, ["--into", str(tmp_path)])
+    assert done.exit_code == 1 and "Permission denied" in done.output
+
+
+def test_a_table_of_results_that_are_not_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    done = CliRunner().invoke(benchmarks.main, ["--table-only"])
+    assert done.exit_code == 1 and "`make bench` measures it" in done.output
+
+
+def test_growth_that_is_interrupted(tmp_path, monkeypatch):
+    """Sizes that were not reached keep their figures, and the README shows what the file holds."""
+    readme = tmp_path / "README.md"
+    readme.write_text(f"{tables.BEGIN}\n{tables.END}\n", encoding="ascii")
+    monkeypatch.setattr(tables, "README", readme)
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(benchmarks, "GROWTH_MEGABYTES", (1, 2))
+    monkeypatch.setattr(works, "MEGABYTE", 10)
+    monkeypatch.setattr(works, "growing_lines", lambda: iter(["12345678901234"] * 9))
+    seconds = iter([1.0] * 6 + [2.0] * 3)  # after these, Ctrl-C
+
+    def growth_of(work, path):
+        try:
+            return {"seconds": next(seconds), "peak_mb": None, "grown_mb": None}
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    monkeypatch.setattr(benchmarks, "growth_of", growth_of)
+    for exit_code, expected in ((0, [1.0] * 6), (1, [2.0] * 3 + [1.0] * 3)):
+        done = CliRunner().invoke(benchmarks.main, ["--only", "growth"])
+        assert done.exit_code == exit_code
+        content = results.read("benchmarks")
+        assert [(row["work"], row["megabytes"]) for row in content["growth"]] == [
+            (name, size) for name in works.GROWTH for size in (1, 2)
+        ]
+        assert [row["seconds"] for row in content["growth"]] == expected
+        shown = readme.read_text(encoding="utf-8")
+        assert shown == tables.rewritten(shown, tables.markdown(content))
+
+
 # --- one run
 
 
 def test_a_process_that_fails_says_why():
     with pytest.raises(benchmarks.RunFailedError, match=r"^ValueError: no$"):
         benchmarks.run(["-c", "raise ValueError('no')"])
+
+
+@pytest.mark.parametrize("code", ["", "print('hello')"])
+def test_a_process_that_gives_no_result(code):
+    with pytest.raises(benchmarks.RunFailedError, match="printed no result"):
+        benchmarks.run(["-c", code])
 
 
 def test_memory_that_a_work_takes():

@@ -190,6 +190,17 @@ def test_bad_counts(counts, error):
         BPETokenizer.train_from_counts(counts, 300)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("alphabet", ["bytes", "characters"])
+def test_counts_of_what_is_no_text(engine, alphabet):
+    options = {"engine": engine, "alphabet": alphabet}
+    with pytest.raises(ValueError, match=r"piece 'a\\udc80': lone surrogate U\+DC80 at position 1"):
+        BPETokenizer.train_from_counts({"a\udc80": 2}, 300, **options)
+    for counts, kind in (("ab", "str"), (None, "NoneType"), ([("ab", 2)], "list")):
+        with pytest.raises(TypeError, match=f"counts must be a mapping, .* not {kind}"):
+            BPETokenizer.train_from_counts(counts, 300, **options)
+
+
 # -- encoding -----------------------------------------------------------------------------------------
 
 
@@ -229,15 +240,19 @@ def test_a_byte_outside_the_alphabet_is_named_with_its_position():
         BPETokenizer(BYTES[:128]).encode("a猫")
 
 
-def test_lone_surrogates_are_refused(tokenizer):
-    with pytest.raises(ValueError, match=r"lone surrogate U\+D83D at position 2"):
-        tokenizer.encode("ab\ud83d")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lone_surrogates_are_refused(tokenizer, engine):
+    for encode in (tokenizer.encode, tokenizer.encode_array):
+        with pytest.raises(ValueError, match=r"lone surrogate U\+D83D at position 2"):
+            encode("ab\ud83d", engine=engine)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", [None, b"ab", 5, ["ab"]])
-def test_encode_takes_only_str(tokenizer, text):
-    with pytest.raises(TypeError, match="text must be a str"):
-        tokenizer.encode(text)
+def test_encode_takes_only_str(tokenizer, text, engine):
+    for encode in (tokenizer.encode, tokenizer.encode_array):
+        with pytest.raises(TypeError, match="text must be a str"):
+            encode(text, engine=engine)
 
 
 # -- special tokens -----------------------------------------------------------------------------------
@@ -392,6 +407,16 @@ def test_ids_of_special_tokens_may_be_far_away_and_of_numpy(tmp_path):
     assert far.decode([0, 10**12]) == "a<e>"
     far.save(tmp_path / "far.json")
     assert BPETokenizer.load(tmp_path / "far.json").fingerprint == far.fingerprint
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_id_that_no_array_holds(engine):
+    near, far = (BPETokenizer([b"a"], special_tokens={"<e>": 2**31 - k}) for k in (1, 0))
+    options = {"allowed_special": "all", "engine": engine}
+    assert near.encode_array("a<e>", **options).tolist() == near.encode("a<e>", **options) == [0, 2**31 - 1]
+    assert far.encode("a<e>", **options) == [0, 2**31]
+    with pytest.raises(ValueError, match="id 2147483648 is too large for an array of int32"):
+        far.encode_array("a<e>", **options)
 
 
 def test_special_tokens_may_stand_among_the_tokens():

@@ -43,6 +43,11 @@ def test_words_with_an_empty_one_at_the_end(said):
     assert "['low</w>'] you give ['low', '']; it should be ['low']" in verdict
 
 
+def test_words_without_their_last_letter(said):
+    verdict = said(check.exercise_1, lambda tokens: [word.rstrip("</w>") for word in words_of(tokens)])
+    assert "you give ['lo']; it should be ['low']" in verdict and "`removesuffix`" in verdict
+
+
 def test_words_that_change_the_list(said):
     def takes_away(tokens):
         words = words_of(tokens)
@@ -150,6 +155,24 @@ def test_use_that_leaves_out_the_rare_ones(said):
         return {piece: share for piece, share in use.items() if share > 0.5}
 
     assert "there is no entry for" in said(check.exercise_3, best_only)
+
+
+def test_use_that_is_no_number(said):
+    verdict = said(check.exercise_3, lambda *args: dict.fromkeys(expected_use(*args)))
+    assert "you give None for 'a'; it should be the number 1.0000" in verdict
+
+
+def test_an_entry_that_is_no_piece(said):
+    verdict = said(check.exercise_3, lambda *args: expected_use(*args) | {0: 1.0, "q": 1.0})
+    assert "you give an entry for 'q', which no way uses" in verdict
+
+
+def test_use_that_counts_a_piece_once_a_way(said):
+    def once(text, probability):
+        use = expected_use(text, probability)
+        return {piece: min(share, 1.0) for piece, share in use.items()}
+
+    assert "'aaa'" in (verdict := said(check.exercise_3, once)) and "1.0000 for 'a'" in verdict
 
 
 def test_use_that_is_no_dictionary(said):

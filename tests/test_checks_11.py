@@ -53,6 +53,14 @@ def test_a_full_context(said):
     assert "into 5 fit 2 of them, from the first on, and you give 1" in hint
 
 
+def test_sentences_that_are_joined(said):
+    def joined(encode, sentences, num_tokens):
+        starts = range(len(sentences) + 1)
+        return max(k for k in starts if len(encode("".join(sentences[:k]))) <= num_tokens)
+
+    assert "have [1, 1, 1] tokens; into 2 fit 2 of them" in said(check.exercise_1, joined)
+
+
 # -- exercise 2 --------------------------------------------------------------------------------------------
 
 
@@ -119,6 +127,7 @@ def test_no_tokens(said):
 
 def test_no_number(said):
     assert "it should be a number" in said(check.exercise_2, lambda *given: "1.0")
+    assert "you give nan" in said(check.exercise_2, lambda *given: float("nan"))
 
 
 # -- exercise 3 --------------------------------------------------------------------------------------------

@@ -51,6 +51,10 @@ def counts_the_point(tokenizer, number):
             "your tokens are ['1', '2', '5']; they should be ['1', '2', '.', '5']",
         ),
         (lambda t, n: worth_of_tokens(t, n, float), "'2' is worth 0.2; it should be 1/5"),
+        (
+            lambda t, n: [(token, str(v)) for token, v in worth_of_tokens(t, n)],
+            "is worth '7'; it should be 7",
+        ),
     ],
 )
 def test_exercise_1(said, answer, verdict):
@@ -148,6 +152,7 @@ def itself_left_out(tokenizer, prompt):
     [
         (heal, "exercise 4: correct"),
         (lambda t, prompt: heal(t, prompt)[0], "it should be two lists of ids"),
+        (lambda t, prompt: (None, heal(t, prompt)[1]), "you give (None, ["),
         (
             lambda t, prompt: (t.encode(prompt, disallowed_special=()), heal(t, prompt)[1]),
             "For a trained tokenizer and the prompt 'the American boat ' the ids that stay are",

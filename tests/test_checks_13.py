@@ -46,6 +46,10 @@ def without_overlaps(documents):
         (overwrites, "For ['ab', 'ab'] you count ('a', 'b') 1 time; it occurs 2 times."),
         (without_overlaps, "For ['aaa', 'aa'] you count ('a', 'a') 2 times; it occurs 3 times."),
         (lambda documents: list(pairs_of(documents)), "it should be a dictionary"),
+        (
+            lambda documents: {"".join(pair): count for pair, count in pairs_of(documents).items()},
+            "For ['ab', 'ab'] a key is 'ab'; it should be a pair, like ('a', 'b').",
+        ),
         (lambda documents: pairs_of(documents[:-1]), "you count ('a', 'b') 1 time"),
     ],
 )
@@ -185,6 +189,10 @@ def leaves_no_pair(merge, symbols, pair):
         (makes_nothing_else, "your promise acquits a merge that uses a symbol twice"),
         (both, "your promise acquits a merge that works from the right"),
         (leaves_no_pair, "your promise acquits a merge that works from the right"),
+        (
+            lambda merge, symbols, pair: merge(symbols, pair),
+            "For [] and ('a', 'b') your promise gives []; it should be True or False.",
+        ),
         (lambda *_: True, "your promise acquits a merge that replaces text"),
         (lambda *_: False, "For [] and ('a', 'b') your promise convicts a merge that is right."),
         (

@@ -1,5 +1,6 @@
 """The engines give the same merges, tie for tie, and the same ids."""
 
+import sys
 from importlib import import_module
 from types import ModuleType
 
@@ -8,7 +9,7 @@ from engines import ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe import BPETokenizer, naive
+from bpe import BPETokenizer, engines, naive
 from bpe.engines import WORTH_COMPILING, engine_for
 
 FAST = [import_module(f"bpe.{name}") for name in ENGINES if name != "naive"]
@@ -111,6 +112,39 @@ def test_auto_takes_the_compiled_engine_where_it_pays(monkeypatch):
     assert engine_for("naive", 10**9) == "naive"
     monkeypatch.setattr("bpe.engines.find_spec", lambda name: None)
     assert engine_for("auto", 10**9) == "incremental"
+
+
+def test_numba_that_can_not_be_loaded(monkeypatch):
+    """As where numpy is newer than it knows: the other engines work, on long texts too."""
+    monkeypatch.setattr("bpe.engines.find_spec", lambda name: True)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    engines._loads.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match="Numba can't be loaded, so long texts take longer"):
+            trained = BPETokenizer.train(LONG, 270, pattern="gpt4", progress=False)
+        assert BPETokenizer.train(LONG, 270, pattern="gpt4", engine="incremental").merges == trained.merges
+        assert len(trained.encode_array(LONG)) == len(trained.encode(LONG))
+    finally:
+        engines._loads.cache_clear()
+
+
+def test_the_compiled_engine_without_numba(monkeypatch):
+    monkeypatch.setattr("bpe.engines.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "bpe-course\[fast\]"'):
+        BPETokenizer.train("abab", 257, engine="compiled")
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "bpe-course\[fast\]"'):
+        BPETokenizer.train("abab", 257).encode("abab", engine="compiled")
+
+
+def test_a_wrong_option_is_told_before_the_text_is_read():
+    def documents():
+        raise AssertionError
+        yield ""
+
+    with pytest.raises(ValueError, match="unknown engine 'fast'"):
+        BPETokenizer.train(documents(), 257, engine="fast")
+    with pytest.raises(ValueError, match="min_frequency must be 1 or more, not 0"):
+        BPETokenizer.train(documents(), 257, min_frequency=0)
 
 
 # Long enough for "auto" to take the compiled engine, in each way of cutting it.

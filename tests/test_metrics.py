@@ -140,6 +140,20 @@ def test_bytes_are_the_yardstick(documents):
     assert 0 <= found.efficiency <= 1
 
 
+@pytest.mark.parametrize(
+    ("text", "alpha", "expected"),
+    [
+        ("pick @@ed pick @@l @@ed pick @@les", 2.5, 0.8265064834225245),
+        ("pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s", 2.5, 0.9204840242168808),
+        ("pick @@ed pick @@l @@ed pick @@les", 1, 0.9211854965885544),
+        ("pick @@e @@d pick @@l @@e @@d pick @@l @@e @@s", 1, 0.9609557933859342),
+    ],
+)
+def test_efficiency_as_its_authors_compute_it(text, alpha, expected):
+    # The texts and figures of the tests of tokenization-scorer, the package of the paper's first author.
+    assert renyi_efficiency(Counter(text.split()), alpha) == pytest.approx(expected, abs=1e-12)
+
+
 @few
 @given(st.lists(texts, min_size=1, max_size=4))
 def test_documents_add_up(documents):
@@ -295,13 +309,13 @@ def test_bad_tables(call, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: metrics.table(measured("a")), "measurements must be a dict, not Measurement"),
+        (lambda: metrics.table(measured("a")), "measurements must be a mapping, not Measurement"),
         (lambda: metrics.table({"a": 5}), "'a' of measurements must be a Measurement, not int"),
         (lambda: metrics.table({}, "tokens"), "columns must be a list of names, not the string 'tokens'"),
-        (lambda: metrics.compare([], "tokens"), "measurements must be a dict, not list"),
+        (lambda: metrics.compare([], "tokens"), "measurements must be a mapping, not list"),
         (
             lambda: metrics.compare({"a": measured("a")}, "tokens"),
-            "the measurements of 'a' must be a dict, not Measurement",
+            "the measurements of 'a' must be a mapping, not Measurement",
         ),
         (lambda: metrics.plot({"a": {"x": None}}, "tokens"), "'x' of the measurements of 'a' must be a Meas"),
     ],
@@ -373,7 +387,7 @@ def test_bad_input(arguments, options, kind, message):
         (({1: 0},), ValueError, "there are no tokens"),
         (({1: -1},), ValueError, "the count of 1 must be 0 or more"),
         (({1: 0.5},), TypeError, "the count of 1 must be an integer"),
-        (([0, 1, 2],), TypeError, "counts must be a dict, not list"),
+        (([0, 1, 2],), TypeError, "counts must be a mapping, not list"),
         (({1: 2},), ValueError, "single token"),
         (({1: 2, 2: 1}, -1), ValueError, "alpha must be 0 or more"),
         (({1: 2, 2: 1}, math.inf), ValueError, "alpha must be finite"),
@@ -391,7 +405,7 @@ def test_bad_lengths():
         token_lengths({1: 1}, chr, "words")
     with pytest.raises(TypeError, match="the token of id 1 must be bytes or str, not int"):
         token_lengths({1: 1}, int)
-    with pytest.raises(TypeError, match="counts must be a dict, not list"):
+    with pytest.raises(TypeError, match="counts must be a mapping, not list"):
         token_lengths([1], chr)
     with pytest.raises(ValueError, match="the count of 1 must be 0 or more"):
         token_lengths({1: -1}, chr)
@@ -406,7 +420,7 @@ def test_bad_lengths():
         ({"en": "a"}, TypeError, "must be a list of str, not one str"),
         ({"en": None}, TypeError, "must be a list of str, not NoneType"),
         ({"en": iter("a")}, TypeError, "must be a list of str, not str_"),
-        ([("en", ["a"])], TypeError, "texts must be a dict, not list"),
+        ([("en", ["a"])], TypeError, "texts must be a mapping, not list"),
         ({"en": [""], "zh": ["月"]}, ValueError, "the sentences of 'en' give no tokens"),
         ({"en": ["a"], "zh": [3]}, TypeError, "document 0: text must be a str, not int"),
     ],

@@ -223,13 +223,21 @@ def test_bad_input_to_training(text, vocab_size, options, error, message):
         ({5: 1}, ValueError, "5 is not one word"),
         ({"a\ud800": 1}, ValueError, "lone surrogate"),
         ({"a": 0}, ValueError, "the count of 'a' must be 1 or more"),
-        (["a"], TypeError, "counts must be a dict, not list"),
         ({"a": 1.5}, TypeError, "the count of 'a' must be an integer"),
+        ([("a", 1)], TypeError, "counts must be a mapping, from strings to integers, not list"),
     ],
 )
 def test_bad_counts(counts, error, message):
     with pytest.raises(error, match=message):
         WordBPE.train_from_counts(counts, 20)
+
+
+def test_counts_may_be_numbers_of_numpy():
+    """Small integers of numpy would overflow where the counts of pairs are added up."""
+    numpy = pytest.importorskip("numpy")
+    counts = {"abab": 100, "ac": 90, "abc": 110}
+    small = {word: numpy.uint8(count) for word, count in counts.items()}
+    assert WordBPE.train_from_counts(small, 9).merges == WordBPE.train_from_counts(counts, 9).merges
 
 
 @pytest.mark.parametrize(

@@ -150,8 +150,20 @@ def _texts_and_merges() -> Iterator[tuple[list[int], dict[Pair, int]]]:
         yield rng.choices(symbols, k=rng.randrange(20)), {step.pair: step.new_id for step in steps}
 
 
-# Questions about a pair, for each symbol of the text. A heap needs about six.
-ALLOWED = 12
+class _Symbol(int):
+    """A symbol that counts how often one of its kind is compared with another."""
+
+    times = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Symbol.times += 1
+        return super().__eq__(other)
+
+
+# For each symbol of the text: questions about a pair, of which a heap needs about six, and comparisons of
+# symbols, of which it needs about eight, most of them for a dictionary that finds its key.
+ALLOWED, COMPARED = 12, 24
 
 
 @exercise
@@ -166,11 +178,18 @@ def exercise_4(encode_with_heap: Callable[..., Any]) -> str | None:
         if got != expected:
             return f"For the ids {ids} and the merges {merges} you give {got}; it should be {expected}"
     text = random.Random(5).choices(range(8), k=1_000)
-    asked = _Asked({step.pair: step.new_id for step in naive.learn_merges([text], [1], 150, 8)})
-    encode_with_heap(text, asked)
+    steps = naive.learn_merges([text], [1], 150, 8)
+    asked = _Asked({step.pair: _Symbol(step.new_id) for step in steps})
+    _Symbol.times = 0
+    encode_with_heap(list(map(_Symbol, text)), asked)
     if asked.times > ALLOWED * len(text):
         return (
             f"The ids are right. But for a text of {len(text):,} ids and {len(asked)} merges you ask about "
             f"{asked.times:,} pairs; with a heap it is fewer than {ALLOWED * len(text):,}"
+        )
+    if _Symbol.times > COMPARED * len(text):
+        return (
+            f"The ids are right. But for a text of {len(text):,} ids and {len(asked)} merges you compare "
+            f"symbols {_Symbol.times:,} times; with a heap it is fewer than {COMPARED * len(text):,}"
         )
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from numbers import Real
 
 from bpe import WordPiece, lattice, unigram_training
 from bpe.checks import exercise
@@ -31,7 +32,10 @@ def exercise_1(words_of: Callable[[list[str]], list[str]]) -> str | None:
         if tokens != given:
             return f"For {given} you changed the list that you were given."
         if found != (expected := _words(tokens)):
-            return f"For {tokens} you give {found!r}; it should be {expected!r}."
+            hint = f"For {tokens} you give {found!r}; it should be {expected!r}."
+            if found == [word.rstrip(END) for word in expected]:
+                hint += " (`rstrip` takes off every < / w > at the end; `removesuffix` takes the whole mark.)"
+            return hint
     return None
 
 
@@ -106,11 +110,13 @@ def exercise_3(expected_use: Callable[[str, dict[str, float]], dict[str, float]]
         case = f"For {text[:8]!r}{'…' if len(text) > 8 else ''} and {probability}"
         if not isinstance(found, dict):
             return f"{case} you give {type(found).__name__}; it should be a dictionary."
-        if extra := sorted(set(found) - set(expected)):
+        if extra := sorted(set(found) - set(expected), key=repr):
             return f"{case} you give an entry for {extra[0]!r}, which no way uses."
         if missing := sorted(set(expected) - set(found)):
             return f"{case} there is no entry for {missing[0]!r}, which some ways use."
         for piece, share in expected.items():
+            if not isinstance(found[piece], Real):
+                return f"{case} you give {found[piece]!r} for {piece!r}; it should be the number {share:.4f}."
             if not math.isclose(found[piece], share, rel_tol=1e-6):
                 return f"{case} you give {found[piece]:.4f} for {piece!r}; it should be {share:.4f}."
     return None

@@ -60,7 +60,8 @@ def exercise_1(worth_of_tokens: Callable[[BPETokenizer, str], Worth]) -> str | N
                 return f"{case} your tokens are {_short(given)}; they should be {tokens}."
             for (token, value), (_, wanted) in zip(found, expected, strict=True):
                 if value != wanted:
-                    return f"{case} {token!r} is worth {value}; it should be {wanted}."
+                    shown = value if isinstance(value, (int, float, Fraction)) else repr(value)
+                    return f"{case} {token!r} is worth {shown}; it should be {wanted}."
     return None
 
 
@@ -172,9 +173,9 @@ def exercise_4(heal: Callable[[BPETokenizer, str], tuple[list[int], list[int]]])
         for prompt in PROMPTS:
             found, (kept, allowed) = heal(tokenizer, prompt), _heal(tokenizer, prompt)
             case = f"For {kind} and the prompt {prompt!r}"
-            if not isinstance(found, (tuple, list)) or len(found) != 2:
+            if not isinstance(found, (tuple, list)) or len(found) != 2 or not isinstance(found[0], list):
                 return f"{case} you give {_short(found)}; it should be two lists of ids."
-            if list(found[0]) != kept:
+            if found[0] != kept:
                 return f"{case} the ids that stay are {_short(found[0])}; they should be {_short(kept)}."
             if hint := _ids_differ(tokenizer, found[1], allowed):
                 return f"{case}, among those that may follow, {hint}"

@@ -32,6 +32,8 @@ def exercise_1(pairs_of: Callable[[list[str]], Mapping[Pair, int]]) -> str | Non
         found = pairs_of(list(documents))
         if not isinstance(found, Mapping):
             return f"For {documents} you give {found!r}; it should be a dictionary."
+        if strange := [key for key in found if not (isinstance(key, tuple) and len(key) == 2)]:
+            return f"For {documents} a key is {strange[0]!r}; it should be a pair, like ('a', 'b')."
         for pair in {**expected, **found}:
             got, wanted = found.get(pair, 0), expected.get(pair, 0)
             if got != wanted:
@@ -181,7 +183,10 @@ INPUTS: tuple[tuple[list[str], Pair], ...] = (
 @exercise
 def exercise_4(promise: Callable[[Merge, list[str], Pair], bool]) -> str | None:
     for symbols, pair in INPUTS:
-        if not promise(_right, list(symbols), pair):
+        answer = promise(_right, list(symbols), pair)
+        if not isinstance(answer, bool):
+            return f"For {symbols} and {pair} your promise gives {answer!r}; it should be True or False."
+        if not answer:
             return f"For {symbols} and {pair} your promise convicts a merge that is right."
     for fault, merge in FAULTY:
         failing = [(list(s), pair) for s, pair in INPUTS if merge(s, pair) != _right(s, pair)]

@@ -8,10 +8,11 @@ from importlib.util import find_spec
 import click
 
 from bpe.bytepair import BPETokenizer
-from bpe.engines import WORTH_COMPILING
+from bpe.words import WordBPE
 
-# Long enough to be cut and counted by compiled code.
-TEXT = "Low, lower, lowest: 3 月光。\n"
+# Long enough to be cut and counted by compiled code, in two parts, with more different pieces than a table
+# has room for at first.
+TEXT = "Low, lower, lowest: 3 月光。\n" * 12_000 + "".join(f"{chr(0x4E00 + k)}\n" for k in range(10_000))
 
 
 @click.command(name="compile")
@@ -23,11 +24,14 @@ def compile_engine() -> None:
     if not find_spec("numba"):
         raise click.ClickException('Numba is not installed; pip install "bpe-course[fast]" brings it.')
     start = time.perf_counter()
-    text = TEXT * (WORTH_COMPILING // len(TEXT) + 1)
     for alphabet in ("bytes", "characters"):
         for pattern in ("gpt4", None):
-            tokenizer = BPETokenizer.train(
-                text, 270, alphabet=alphabet, pattern=pattern, engine="compiled", progress=False
+            made = BPETokenizer.train(
+                TEXT, 11_000, alphabet=alphabet, pattern=pattern, engine="compiled", progress=False
             )
-            tokenizer.encode_array(text, engine="compiled")
+            # Taking whole pieces needs all that encoding needs, and some more.
+            BPETokenizer(made.vocabulary, made.merges, pattern, whole_pieces=True).encode_array(
+                TEXT, engine="compiled"
+            )
+    WordBPE.train(TEXT, 11_000, engine="compiled", progress=False)
     click.echo(f"The compiled engine is ready ({time.perf_counter() - start:.0f} s).")
