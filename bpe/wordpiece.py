@@ -162,7 +162,7 @@ class WordPiece(SubwordTokenizer):
         unknown: str | None = "[UNK]",
         max_characters: int = 100,
     ) -> None:
-        given = special.different(items_of(pieces, "pieces"), "piece")
+        given = special.different(pieces, "piece")
         names = names_of(unknown, special_tokens)
         self.pieces = given + [name for name in names if name not in set(given)]
         self._ids = {piece: i for i, piece in enumerate(self.pieces)}

@@ -207,6 +207,7 @@ def test_another_kind_of_file(tmp_path):
         ("low", 20, {"unknown": 5}, ValueError, "two or more characters"),
         ("low", 20, {"special_tokens": "<s>"}, TypeError, "must be a list of strings"),
         ("low", 20, {"special_tokens": ["<s>", "<s>"]}, ValueError, "given twice"),
+        ("low", 20, {"special_tokens": None}, TypeError, "special_tokens must be a list or another iterable"),
     ],
 )
 def test_bad_input_to_training(text, vocab_size, options, error, message):
@@ -251,6 +252,7 @@ def test_counts_may_be_numbers_of_numpy():
         ({"dropout": 0.1, "seed": -1}, ValueError, "seed must be 0 or more"),
         ({"dropout": 0.1, "seed": 0.5}, TypeError, "seed must be an integer"),
         ({"allowed_special": {"<x>"}}, ValueError, "not a special token"),
+        ({"allowed_special": None}, TypeError, "give a set of special tokens or 'all', not NoneType"),
     ],
 )
 def test_bad_input_to_encoding(options, error, message):
