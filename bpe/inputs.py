@@ -67,10 +67,27 @@ def finite(value: Any, name: str) -> float:
     """The value as a float. Raises TypeError, naming it, for what is no number, ValueError if not finite."""
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a floating-point number") from None
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, not {number}")
     return number
+
+
+def mapping_of(value: Any, name: str) -> Mapping[Any, Any]:
+    """The value. Raises TypeError, naming it, for what is no mapping, such as a dict."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a mapping, not {type(value).__name__}")
+    return value
+
+
+def items_of(value: Any, name: str) -> Iterable[Any]:
+    """The value. Raises TypeError, naming it, for what is no list or other iterable."""
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a list or another iterable, not {type(value).__name__}")
+    return value
 
 
 def seed_number(value: Any) -> int:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_float
 from typing import TypeVar
 
+FARTHEST = 100_000.0
+
 Name = TypeVar("Name")
 Edge = tuple[int, Name, float]
 
@@ -22,16 +24,25 @@ def best_path(lattice: Iterable[Sequence[Edge[Name]]]) -> list[tuple[int, int, N
 
     Ties are common, since the same pieces in another order have the same sum. So all is as in sentencepiece:
     sums are kept in 32 bits, and at each position the piece that begins earliest wins, unless a later one is
-    better.
+    better. A sum beyond FARTHEST would leave few of its bits for what follows, so from there on sums are
+    counted anew from 0.
     """
     best = [0.0]
     last: list[Edge[Name] | None] = [None]
-    for edges in lattice:
-        highest, chosen = 0.0, None
-        for edge in edges:
-            total = c_float(best[edge[0]] + edge[2]).value
-            if chosen is None or total > highest:
-                highest, chosen = total, edge
+    anew: dict[int, float] = {}  # position -> the sum there, before it became 0
+    latest = 0  # of these positions
+    for end, edges in enumerate(lattice, start=1):
+        highest: float = 0.0
+        chosen: Edge[Name] | None = None
+        if edges[0][0] < latest:
+            highest, chosen = _best_across(edges, best, anew)
+        else:
+            for edge in edges:
+                total = c_float(best[edge[0]] + edge[2]).value
+                if chosen is None or total > highest:
+                    highest, chosen = total, edge
+        if not -FARTHEST <= highest <= FARTHEST:
+            anew[end], latest, highest = highest, end, 0.0
         best.append(highest)
         last.append(chosen)
     path: list[tuple[int, int, Name]] = []
@@ -40,6 +51,23 @@ def best_path(lattice: Iterable[Sequence[Edge[Name]]]) -> list[tuple[int, int, N
         path.append((edge_taken[0], end, edge_taken[1]))
         end = edge_taken[0]
     return path[::-1]
+
+
+def _best_across(
+    edges: Sequence[Edge[Name]], best: Sequence[float], anew: dict[int, float]
+) -> tuple[float, Edge[Name]]:
+    """The best of pieces that begin on both sides of a position from which sums are counted anew."""
+    chosen = edges[0]
+    begin = chosen[0]
+    highest = c_float(best[begin] + chosen[2]).value
+    for edge in edges[1:]:
+        while begin < edge[0]:
+            begin += 1
+            highest = c_float(highest - anew.get(begin, 0.0)).value
+        total = c_float(best[begin] + edge[2]).value
+        if total > highest:
+            highest, chosen = total, edge
+    return highest, chosen
 
 
 def sums(lattice: Iterable[Sequence[Edge[Name]]], alpha: float = 1.0) -> list[float]:

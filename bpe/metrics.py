@@ -17,13 +17,13 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import regex
 
-from bpe.inputs import documents_of, finite, integer
+from bpe.inputs import documents_of, finite, integer, items_of, mapping_of
 from bpe.show import Table
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def measure(
         if not callable(function) and not (name == "decode" and function is None):
             raise TypeError(f"{name} must be a function, not {type(function).__name__}")
     size = None if vocab_size is None else integer(vocab_size, "vocab_size", least=1)
-    strange = {integer(i, "an unknown token's id", least=0) for i in unknown}
+    strange = {integer(i, "an unknown token's id", least=0) for i in items_of(unknown, "unknown")}
     documents = characters = num_bytes = returned = 0
     counts: Counter[int] = Counter()
     word_counts: Counter[str] = Counter()
@@ -172,7 +172,7 @@ def measure(
         name = f"document {number}"
         ids = _ids(encode, document, name, size)
         counts.update(ids)
-        word_counts.update(words(document))
+        word_counts.update(_words_of(words, document, name))
         documents, characters = number + 1, characters + len(document)
         num_bytes += len(document.encode("utf-8"))
         returned += decode is not None and _decoded(decode, ids, name) == document
@@ -216,7 +216,8 @@ def renyi_efficiency(counts: Mapping[Any, int], alpha: float = ALPHA, vocab_size
     order = finite(alpha, "alpha")
     if order < 0:
         raise ValueError(f"alpha must be 0 or more, not {alpha}")
-    occurring = [n for i in counts if (n := integer(counts[i], f"the count of {i!r}", least=0))]
+    found = mapping_of(counts, "counts")
+    occurring = [n for i in found if (n := integer(found[i], f"the count of {i!r}", least=0))]
     if not occurring:
         raise ValueError("there are no tokens, so their distribution is not defined")
     size = len(occurring) if vocab_size is None else integer(vocab_size, "vocab_size", least=1)
@@ -249,12 +250,14 @@ def token_lengths(
     unit: "bytes" of UTF-8, or "characters": how many of them begin in the token. So a token that is the end
     of a character has the length 0, and the lengths add up to the text's.
 
-    Raises ValueError for another unit, TypeError for a token that is neither bytes nor str.
+    Raises ValueError for another unit and for counts below 0, TypeError for a token that is neither bytes nor
+    str and for counts that are no integers.
     """
     if unit not in ("bytes", "characters"):
         raise ValueError(f"unknown unit {unit!r}: choose 'bytes' or 'characters'")
     lengths: Counter[int] = Counter()
-    for i, n in counts.items():
+    for i, times in mapping_of(counts, "counts").items():
+        n = integer(times, f"the count of {i!r}", least=0)
         found = token(i)
         if found is None:
             continue
@@ -280,14 +283,15 @@ def premiums(encode: Encode, texts: Mapping[str, Sequence[str]], reference: str)
     Raises ValueError for an unknown reference, languages that differ in the number of sentences or have none,
     and for a language without a token; otherwise as `measure`.
     """
-    if reference not in texts:
+    if reference not in mapping_of(texts, "texts"):
         raise ValueError(
             f"the reference {reference!r} is not among the languages {', '.join(map(repr, texts))}"
         )
     tokens: dict[str, int] = {}
     for language, sentences in texts.items():
-        if isinstance(sentences, str):
-            raise TypeError(f"the sentences of {language!r} must be a list of str, not one str")
+        if isinstance(sentences, str) or not isinstance(sentences, Sized):
+            kind = "one str" if isinstance(sentences, str) else type(sentences).__name__
+            raise TypeError(f"the sentences of {language!r} must be a list of str, not {kind}")
         if len(sentences) != len(texts[reference]) or not sentences:
             raise ValueError(
                 f"{language!r} has {len(sentences)} sentences and {reference!r} {len(texts[reference])}: "
@@ -319,9 +323,11 @@ COLUMNS: dict[str, tuple[Callable[[Measurement], float], str]] = {
 def table(measurements: Mapping[str, Measurement], columns: Iterable[str] = COLUMNS) -> Table:
     """A row for each measurement: {name: measurement}. What is not defined is shown as a dash.
 
-    columns: which of COLUMNS, in which order. Raises ValueError for another one.
+    columns: which of COLUMNS, in which order. Raises ValueError for another one, TypeError for what are no
+    measurements.
     """
     names = _known(columns)
+    _check(measurements, "measurements")
     return Table(
         ["", *names],
         [[name, *(_written(column, found) for column in names)] for name, found in measurements.items()],
@@ -331,7 +337,8 @@ def table(measurements: Mapping[str, Measurement], columns: Iterable[str] = COLU
 def compare(measurements: Mapping[str, Mapping[str, Measurement]], column: str) -> Table:
     """One column for many texts: {tokenizer: {text: measurement}}, a row for each tokenizer.
 
-    Raises ValueError for a column that is not in COLUMNS, and for tokenizers with different texts.
+    Raises ValueError for a column that is not in COLUMNS, and for tokenizers with different texts, TypeError
+    for what are no measurements.
     """
     [name] = _known([column])
     texts = _texts(measurements)
@@ -347,7 +354,7 @@ def plot(
     """The same as bars, one group for each text: {tokenizer: {text: measurement}}. Needs matplotlib.
 
     axes: where to draw; a new figure by default. Returns the axes, so that you can add a title.
-    Raises ValueError as `compare`.
+    Raises as `compare`.
     """
     import matplotlib.pyplot as plt
 
@@ -367,21 +374,31 @@ def plot(
 
 
 def _known(columns: Iterable[str]) -> list[str]:
-    names = list(columns)
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names, not the string {columns!r}")
+    names = list(items_of(columns, "columns"))
     for name in names:
-        if name not in COLUMNS:
+        if not isinstance(name, str) or name not in COLUMNS:
             raise ValueError(f"unknown column {name!r}: choose from {', '.join(map(repr, COLUMNS))}")
     return names
 
 
 def _texts(measurements: Mapping[str, Mapping[str, Measurement]]) -> list[str]:
-    if not measurements:
+    if not mapping_of(measurements, "measurements"):
         raise ValueError("there are no measurements to compare")
+    for label, row in measurements.items():
+        _check(row, f"the measurements of {label!r}")
     texts = list(next(iter(measurements.values())))
     for label, row in measurements.items():
         if set(row) != set(texts):
-            raise ValueError(f"{label!r} was measured on {sorted(row)}, and the first on {sorted(texts)}")
+            raise ValueError(f"{label!r} was measured on {list(row)}, and the first on {texts}")
     return texts
+
+
+def _check(measurements: Mapping[str, Measurement], name: str) -> None:
+    for label, found in mapping_of(measurements, name).items():
+        if not isinstance(found, Measurement):
+            raise TypeError(f"{label!r} of {name} must be a Measurement, not {type(found).__name__}")
 
 
 def _written(column: str, measurement: Measurement) -> str:
@@ -418,6 +435,18 @@ def _ids(encode: Encode, text: str, name: str, vocab_size: int | None) -> list[i
     if ids and vocab_size is not None and max(ids) >= vocab_size:
         raise ValueError(f"encode gave the id {max(ids)} for {name}, and vocab_size is {vocab_size:,}")
     return ids
+
+
+def _words_of(words: Words, text: str, name: str) -> list[str]:
+    """The words of a text, looked over: a Counter would take nothing, a string or counts too."""
+    found = words(text)
+    if isinstance(found, (str, Mapping)) or not isinstance(found, Iterable):
+        raise TypeError(f"words must give a list of str, but gave a {type(found).__name__} for {name}")
+    listed = list(found)
+    for word in listed:
+        if not isinstance(word, str):
+            raise TypeError(f"words must give a list of str, but one for {name} is a {type(word).__name__}")
+    return listed
 
 
 def _decoded(decode: Decode, ids: list[int], name: str) -> str:

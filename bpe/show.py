@@ -86,11 +86,13 @@ class Table:
     """A table: HTML in a notebook, aligned columns where there is only plain text.
 
     header: the names of the columns. rows: the cells, of any type. All columns but the first stand right.
-    Raises ValueError for a row with more or fewer cells than the header.
+    Raises ValueError for no columns, and for a row with more or fewer cells than the header.
     """
 
     def __init__(self, header: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
         self.header = [str(cell) for cell in header]
+        if not self.header:
+            raise ValueError("a table needs at least one column")
         self.rows = [[str(cell) for cell in row] for row in rows]
         for number, row in enumerate(self.rows):
             if len(row) != len(self.header):

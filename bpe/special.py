@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from bpe.inputs import refuse_surrogates
+from bpe.inputs import items_of, refuse_surrogates
 
 Names = Iterable[str] | Literal["all"]
 
@@ -17,10 +17,10 @@ def different(special_tokens: Iterable[str], what: str = "special token") -> lis
 
     what: how messages call one of them.
     """
+    plural = f"{what}s".replace(" ", "_")
     if isinstance(special_tokens, str):
-        plural = f"{what}s".replace(" ", "_")
         raise TypeError(f"{plural} must be a list of strings, not the string {special_tokens!r}")
-    names = list(special_tokens)
+    names = list(items_of(special_tokens, plural))
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):
@@ -81,8 +81,9 @@ def parts(
 def _chosen(chosen: Names, names: Collection[str]) -> Collection[str]:
     if chosen == "all":
         return names
-    if isinstance(chosen, str):
-        raise TypeError(f"give a set of special tokens or 'all', not the string {chosen!r}")
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        kind = f"the string {chosen!r}" if isinstance(chosen, str) else type(chosen).__name__
+        raise TypeError(f"give a set of special tokens or 'all', not {kind}")
     chosen = set(chosen)
     if unknown := chosen.difference(names):
         known = ", ".join(map(repr, names)) or "none"

@@ -16,7 +16,7 @@ from ctypes import c_float
 from typing import Any, Literal, NamedTuple, get_args
 
 from bpe import special
-from bpe.inputs import finite, id_below, refuse_surrogates, seed_number
+from bpe.inputs import finite, id_below, items_of, refuse_surrogates, seed_number
 from bpe.lattice import Edge, best_path, random_path, sums
 from bpe.subwords import SubwordTokenizer
 
@@ -79,7 +79,7 @@ class Unigram(SubwordTokenizer):
         pieces: Iterable[Piece | tuple[str, float] | tuple[str, float, Kind]],
         prefix: bool = True,
     ) -> None:
-        self.entries = [_checked(number, entry) for number, entry in enumerate(pieces)]
+        self.entries = [_checked(number, entry) for number, entry in enumerate(items_of(pieces, "pieces"))]
         self.pieces = special.different((entry.text for entry in self.entries), "piece")
         self.prefix = bool(prefix)
         ids = {kind: _ids_of(self.entries, kind) for kind in KINDS}
@@ -142,7 +142,7 @@ class Unigram(SubwordTokenizer):
         learned = unigram_training.learn(
             unigram_training.count_words(text, names, prefix),
             vocab_size,
-            num_head=len(head),
+            taken=[entry.text for entry in head],
             character_coverage=character_coverage,
             max_length=max_length,
             seed_factor=seed_factor,
@@ -162,6 +162,7 @@ class Unigram(SubwordTokenizer):
 
         A `▁` that stands in the text itself can't be told from a space any more.
         """
+        refuse_surrogates(text)
         return (SPACE if self.prefix and text else "") + text.replace(" ", SPACE)
 
     def encode_normalized(self, text: str) -> list[int]:
@@ -201,7 +202,6 @@ class Unigram(SubwordTokenizer):
 
     def lattice(self, text: str) -> list[Placed]:
         """Every piece that stands in the normalized text, by where it ends, the longest first."""
-        refuse_surrogates(text)
         return [
             Placed(begin, end, None if i == UNKNOWN else i, score)
             for end, edges in enumerate(self._lattice(self.normalized(text)), start=1)
@@ -210,7 +210,6 @@ class Unigram(SubwordTokenizer):
 
     def log_probability(self, text: str) -> float:
         """The natural logarithm of the probability of the text: the sum over all ways to cut it."""
-        refuse_surrogates(text)
         return sums(self._lattice(self.normalized(text)))[-1]
 
     def _lattice(self, text: str) -> Iterator[list[Edge[int]]]:
@@ -251,19 +250,19 @@ class Unigram(SubwordTokenizer):
         Raises as `token` does.
         """
         parts: list[str] = []
-        stretch = b""
-        for i in ids:
+        stretch = bytearray()  # grows in place; bytes would be copied for each token
+        for i in items_of(ids, "ids"):
             i = id_below(i, self.vocab_size)
             if i in self._bytes:
-                stretch += bytes([self._bytes[i]])
+                stretch.append(self._bytes[i])
             elif self.entries[i].kind == "control":
                 parts += [self._text(stretch, errors), self.pieces[i]]
-                stretch = b""
+                stretch.clear()
             else:
                 stretch += self.pieces[i].encode("utf-8")
         return "".join([*parts, self._text(stretch, errors)])
 
-    def _text(self, stretch: bytes, errors: str) -> str:
+    def _text(self, stretch: bytearray, errors: str) -> str:
         """The text of what stands between special tokens, which got a space of its own before it."""
         text = stretch.decode("utf-8", errors).replace(SPACE, " ")
         return text.removeprefix(" ") if self.prefix else text

@@ -13,8 +13,10 @@ of step 2 are taken as they are, and the cost in step 3 does not foresee how pro
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
+from itertools import groupby
 
 import regex
 
@@ -53,7 +55,7 @@ def learn(
     counts: Mapping[str, int],
     vocab_size: int,
     *,
-    num_head: int,
+    taken: Collection[str],
     character_coverage: float,
     max_length: int,
     seed_factor: float,
@@ -63,17 +65,20 @@ def learn(
 ) -> list[tuple[str, float]]:
     """Pieces and the logarithms of their probabilities, most probable first.
 
-    counts: as `count_words` gives them. num_head: how many tokens of the vocabulary are not learned.
+    counts: as `count_words` gives them. taken: the tokens that are not learned; no piece gets their names.
     The other parameters are those of `Unigram.train`.
     """
     characters = _covered(counts, _within(character_coverage, "character_coverage", 0, 1))
+    if both := set(characters).intersection(taken):
+        raise ValueError(f"{both.pop()!r} is a special token, but also a character of the text as it is cut")
     seed_factor = _within(seed_factor, "seed_factor", 1, math.inf)
     shrinking_factor = _within(shrinking_factor, "shrinking_factor", 0, 0.99)
     sub_iterations = integer(sub_iterations, "sub_iterations", least=1)
     longest = integer(max_length, "max_length", least=1)
-    number = number_to_learn(vocab_size, len(characters), num_head)
+    number = number_to_learn(vocab_size, len(characters), len(taken))
     words = _known_parts(counts, set(characters))
-    scores = _seed(words, characters, int(seed_factor * number), longest)
+    most = int(min(seed_factor * min(number, sys.maxsize), sys.maxsize))
+    scores = _seed(words, characters, most, longest, set(taken))
     rounds = _rounds(len(scores), len(characters) + number, shrinking_factor)
     for size in watched(rounds, len(rounds), progress, desc="rounds"):
         if size < len(scores):
@@ -124,9 +129,12 @@ def _known_parts(counts: Mapping[str, int], characters: set[str]) -> dict[str, i
     """The words, cut at characters that are no tokens, which are left out."""
     parts: Counter[str] = Counter()
     for word, count in counts.items():
-        known = "".join(character if character in characters else "\0" for character in word)
-        for part in filter(None, known.split("\0")) if known != word else [word]:
-            parts[part] += count
+        if characters.issuperset(word):
+            parts[word] += count
+            continue
+        for are_known, part in groupby(word, characters.__contains__):
+            if are_known:
+                parts["".join(part)] += count
     return dict(parts)
 
 
@@ -155,13 +163,19 @@ def frequent_substrings(counts: Mapping[str, int], longest: int, least: int = 2)
     return found
 
 
-def _seed(words: Mapping[str, int], characters: Iterable[str], number: int, longest: int) -> dict[str, float]:
-    """The pieces to begin with: all characters, and the substrings that cover most of the text."""
+def _seed(
+    words: Mapping[str, int], characters: Iterable[str], number: int, longest: int, taken: Container[str] = ()
+) -> dict[str, float]:
+    """The pieces to begin with: all characters, and the substrings that cover most of the text.
+
+    taken: what is none, even if it is such a substring.
+    """
     use: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:
             use[character] += count
-    covering = {piece: count * len(piece) for piece, count in frequent_substrings(words, longest).items()}
+    found = frequent_substrings(words, longest)
+    covering = {piece: count * len(piece) for piece, count in found.items() if piece not in taken}
     most = sorted(covering.items(), key=lambda item: (-item[1], item[0]))[:number]
     return _as_scores({character: use[character] for character in characters} | dict(most))
 

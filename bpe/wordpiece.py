@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import regex
 
 from bpe import special
-from bpe.inputs import integer
+from bpe.inputs import integer, items_of
 from bpe.pairs import count_pairs, merge_pair
 from bpe.progress import watched
 from bpe.subwords import SubwordTokenizer, names_of, number_to_learn
@@ -264,7 +264,7 @@ class WordPiece(SubwordTokenizer):
         Raises as `token` does.
         """
         text: list[str] = []
-        for piece in map(self.token, ids):
+        for piece in map(self.token, items_of(ids, "ids")):
             if piece.startswith(PREFIX) and piece not in self.special_tokens:
                 text.append(piece.removeprefix(PREFIX))
             else:

@@ -18,7 +18,16 @@ from typing import Any
 from bpe import incremental, naive, parts, special
 from bpe.bytepair import Progress
 from bpe.engines import engine_for, engine_named
-from bpe.inputs import counts_of, documents_of, finite, id_below, integer, refuse_surrogates, seed_number
+from bpe.inputs import (
+    counts_of,
+    documents_of,
+    finite,
+    id_below,
+    integer,
+    items_of,
+    refuse_surrogates,
+    seed_number,
+)
 from bpe.parts import Pair
 from bpe.progress import watched
 from bpe.subwords import SubwordTokenizer, names_of, number_to_learn, refuse_unknown
@@ -95,7 +104,7 @@ class WordBPE(SubwordTokenizer):
 
     Raises ValueError or TypeError, naming the entry, where these do not fit together.
 
-    >>> tokenizer = WordBPE.train("low low lower", 9)
+    >>> tokenizer = WordBPE.train("low low lower", 10)
     >>> tokenizer.tokens("low slow")
     ['low</w>', '[UNK]', 'low</w>']
     """
@@ -109,12 +118,12 @@ class WordBPE(SubwordTokenizer):
         special_tokens: Iterable[str] = (),
         unknown: str | None = "[UNK]",
     ) -> None:
-        self.characters = list(characters)
+        self.characters = list(items_of(characters, "characters"))
         for character in self.characters:
             if not isinstance(character, str) or len(character) != 1:
                 raise ValueError(f"a base token must be a single character, not {character!r}")
             refuse_surrogates(character)
-        self.merges = parts.pairs_of(merges)
+        self.merges = parts.pairs_of(items_of(merges, "merges"))
         self.unknown = unknown
         names = names_of(unknown, special_tokens)
         # A token is a tuple of its symbols: characters "</w>" in a text are four of them, the mark is one.
@@ -263,18 +272,18 @@ class WordBPE(SubwordTokenizer):
 
         The unknown token stands where the character stood. Raises as `token` does.
         """
-        words = [""]
-        for i in ids:
+        words: list[list[str]] = [[]]
+        for i in items_of(ids, "ids"):
             i = id_below(i, self.vocab_size)
             if i < len(self._words):
-                words[-1] += self._words[i]
+                words[-1].append(self._words[i])
                 if self._ends[i]:
-                    words.append("")
+                    words.append([])
             elif i == self.unknown_id:
-                words[-1] += self.pieces[i]
+                words[-1].append(self.pieces[i])
             else:
-                words += [self.pieces[i], ""]
-        return " ".join(word for word in words if word)
+                words += [[self.pieces[i]], []]
+        return " ".join(filter(None, map("".join, words)))
 
     # -- files ---------------------------------------------------------------------------------------
 

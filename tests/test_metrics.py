@@ -306,6 +306,25 @@ def test_bad_tables(call, message):
         call()
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: metrics.table(measured("a")), "measurements must be a mapping, not Measurement"),
+        (lambda: metrics.table({"a": 5}), "'a' of measurements must be a Measurement, not int"),
+        (lambda: metrics.table({}, "tokens"), "columns must be a list of names, not the string 'tokens'"),
+        (lambda: metrics.compare([], "tokens"), "measurements must be a mapping, not list"),
+        (
+            lambda: metrics.compare({"a": measured("a")}, "tokens"),
+            "the measurements of 'a' must be a mapping, not Measurement",
+        ),
+        (lambda: metrics.plot({"a": {"x": None}}, "tokens"), "'x' of the measurements of 'a' must be a Meas"),
+    ],
+)
+def test_what_are_no_measurements(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
 # -- bad input ---------------------------------------------------------------------------------------------
 
 
@@ -333,6 +352,16 @@ def broken(*_):
         (("ab", by_bytes), {"vocab_size": 98}, ValueError, "the id 98 for document 0, and vocab_size is 98"),
         (("ab", by_bytes), {"vocab_size": 0}, ValueError, "vocab_size must be 1 or more"),
         (("ab", by_bytes), {"vocab_size": "256"}, TypeError, "vocab_size must be an integer"),
+        (
+            ("ab", by_bytes),
+            {"words": lambda text: None},
+            TypeError,
+            "words must give a list of str, but gave a N",
+        ),
+        (("ab", by_bytes), {"words": lambda text: text}, TypeError, "but gave a str for document 0"),
+        (("ab", by_bytes), {"words": lambda text: {text: 2}}, TypeError, "but gave a dict for document 0"),
+        (("ab", by_bytes), {"words": lambda text: [5]}, TypeError, "but one for document 0 is a int"),
+        (("ab", by_bytes), {"unknown": 0}, TypeError, "unknown must be a list or another iterable, not int"),
         (("ab", by_bytes), {"unknown": [-1]}, ValueError, "an unknown token's id must be 0 or more"),
         (
             (["a", "b"], CharTokenizer("a").encode),
@@ -358,6 +387,7 @@ def test_bad_input(arguments, options, kind, message):
         (({1: 0},), ValueError, "there are no tokens"),
         (({1: -1},), ValueError, "the count of 1 must be 0 or more"),
         (({1: 0.5},), TypeError, "the count of 1 must be an integer"),
+        (([0, 1, 2],), TypeError, "counts must be a mapping, not list"),
         (({1: 2},), ValueError, "single token"),
         (({1: 2, 2: 1}, -1), ValueError, "alpha must be 0 or more"),
         (({1: 2, 2: 1}, math.inf), ValueError, "alpha must be finite"),
@@ -375,6 +405,10 @@ def test_bad_lengths():
         token_lengths({1: 1}, chr, "words")
     with pytest.raises(TypeError, match="the token of id 1 must be bytes or str, not int"):
         token_lengths({1: 1}, int)
+    with pytest.raises(TypeError, match="counts must be a mapping, not list"):
+        token_lengths([1], chr)
+    with pytest.raises(ValueError, match="the count of 1 must be 0 or more"):
+        token_lengths({1: -1}, chr)
 
 
 @pytest.mark.parametrize(
@@ -384,6 +418,9 @@ def test_bad_lengths():
         ({"en": []}, ValueError, "at least one"),
         ({"en": ["a"], "zh": ["月", "海"]}, ValueError, "'zh' has 2 sentences and 'en' 1"),
         ({"en": "a"}, TypeError, "must be a list of str, not one str"),
+        ({"en": None}, TypeError, "must be a list of str, not NoneType"),
+        ({"en": iter("a")}, TypeError, "must be a list of str, not str_"),
+        ([("en", ["a"])], TypeError, "texts must be a mapping, not list"),
         ({"en": [""], "zh": ["月"]}, ValueError, "the sentences of 'en' give no tokens"),
         ({"en": ["a"], "zh": [3]}, TypeError, "document 0: text must be a str, not int"),
     ],

@@ -1,12 +1,34 @@
 """The module as a whole."""
 
+import doctest
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import bpe
 from bpe.progress import wanted, watched
+
+ROOT = Path(bpe.__file__).parents[1]
+WITH_EXAMPLES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in ROOT.glob("bpe/**/*.py")
+    if "    >>> " in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_give_what_they_say(name):
+    found = doctest.testmod(pytest.importorskip(name.removesuffix(".__init__")))
+    assert found.attempted and not found.failed
+
+
+def test_the_example_on_the_front_page_gives_what_it_says():
+    readme = doctest.DocTestParser().get_doctest(
+        (ROOT / "README.md").read_text(encoding="utf-8"), {}, "README.md", None, 0
+    )
+    assert doctest.DocTestRunner().run(readme) == (0, 3)
 
 
 def test_importing_is_light():

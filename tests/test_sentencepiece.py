@@ -38,6 +38,19 @@ def test_ids_equal_for_any_pieces(vocabulary, lines, with_bytes, prefix):
         assert ours.encode(line, disallowed_special=()) == theirs.encode(line)
 
 
+# Sums beyond which the library counts anew, within a few characters of each other.
+far = st.sampled_from([0.0, -1.5, -0.001, -1e5, -3e4, 2e5, -1e6, 7e4, -99_999.5, -40_000.25, 1e8])
+
+
+@settings(max_examples=150)
+@given(st.dictionaries(names, far, min_size=1, max_size=14), st.lists(texts, min_size=1, max_size=5))
+def test_ids_equal_where_sums_are_large(vocabulary, lines):
+    pieces = [UNKNOWN, *(Piece(name, score) for name, score in vocabulary.items())]
+    ours, theirs = Unigram(pieces), processor(pieces, prefix=True)
+    for line in lines:
+        assert ours.encode(line) == theirs.encode(line)
+
+
 def trained_by_library(path: Path, texts: list[str], **options) -> tuple[Unigram, object]:
     import sentencepiece
 
@@ -79,8 +92,39 @@ def test_a_model_of_the_library_on_poems(tmp_path):
 def test_a_model_of_the_library_on_wikitext2(tmp_path):
     train = corpora.wikitext2("train")[:150_000].splitlines()
     ours, theirs = trained_by_library(tmp_path, train, vocab_size=1_500, byte_fallback=True)
-    lines = corpora.wikitext2("test")[:100_000].splitlines()
-    assert compared(ours, theirs, lines)[1] > 25_000
+    text = corpora.wikitext2("test")[:150_000]
+    assert compared(ours, theirs, text.splitlines())[1] > 25_000
+    assert compared(ours, theirs, [text])[1] > 25_000
+
+
+def test_a_model_that_puts_the_space_behind_the_text(tmp_path):
+    texts = ["low lower lowest", "new newer newest", "slow slower"] * 30
+    ours, theirs = trained_by_library(
+        tmp_path,
+        texts,
+        vocab_size=300,
+        byte_fallback=True,
+        treat_whitespace_as_suffix=True,
+        hard_vocab_limit=False,
+    )
+    assert not ours.prefix and "low▁" in ours.pieces
+    compared(ours, theirs, ["low", "slow and low", " a  b ", "", "月"])
+    for text in ("low", "slow and low", "月 low"):
+        assert ours.decode(theirs.encode(text)) == theirs.decode(theirs.encode(text))
+
+
+def test_a_piece_that_is_the_null_character(tmp_path):
+    pieces = [UNKNOWN, *BYTE_PIECES, Piece("a", -1.0), Piece("\0", -1.0)]
+    path = tmp_path / "null.model"
+    path.write_bytes(model(pieces))
+    ours = formats.load_sentencepiece(path)
+    assert ours.encode("a\0a") == processor(pieces).encode("a\0a") == [257, 1, 257]
+    path.write_bytes(model([*pieces, Piece("a\0", -1.0)]))
+    with pytest.raises(ValueError, match=r"null\.model: piece 259, 'a\\x00', holds a null character"):
+        formats.load_sentencepiece(path)
+    path.write_bytes(model([UNKNOWN, *pieces[-2:]]))
+    with pytest.raises(ValueError, match="holds a null character"):
+        formats.load_sentencepiece(path)
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +222,14 @@ def test_a_damaged_model_is_named(tmp_path, data, complaint):
     path.write_bytes(data)
     with pytest.raises(ValueError, match=rf"damaged\.model: .*{complaint}"):
         formats.load_sentencepiece(path)
+
+
+def test_a_model_cut_anywhere_is_refused(tmp_path):
+    path = tmp_path / "cut.model"
+    for length in range(len(GOOD)):
+        path.write_bytes(GOOD[:length])
+        with pytest.raises(ValueError, match=r"cut\.model: it (ends|has no pieces)"):
+            formats.load_sentencepiece(path)
 
 
 @settings(max_examples=100)

@@ -78,6 +78,13 @@ def test_of_equals_the_one_whose_last_piece_begins_first():
     assert tokenizer.tokens("abc") == ["a", "bc"]
 
 
+def test_a_long_text_is_cut_as_well_as_a_short_one():
+    pieces = [("u", -1_000.0), ("a", -0.5), ("b", -0.48), ("ab", -1.0)]
+    tokenizer = Unigram(pieces, prefix=False)
+    for length in (0, 99, 100, 101, 700):
+        assert tokenizer.tokens("u" * length + "ab") == ["u"] * length + ["a", "b"]
+
+
 def test_more_probable_is_not_longer():
     tokenizer = made({"ab": -5, "abc": -5, "bcd": -2, "a": -2, "c": -4, "d": -4}, prefix=False)
     assert tokenizer.tokens("abcd") == ["a", "bcd"]
@@ -124,6 +131,11 @@ def test_special_tokens_come_back(parts, prefix):
     ids = TRAINED[prefix].encode(text, allowed_special="all")
     assert TRAINED[prefix].decode(ids) == text
     assert ids.count(TRAINED[prefix].special_tokens["<s>"]) == text.count("<s>")
+
+
+def test_many_ids_are_decoded_in_time_that_grows_with_their_number():
+    tokenizer = Unigram([("▁a", -1.0)])  # it took minutes when each token copied all before it
+    assert tokenizer.decode([0] * 500_000) == (" a" * 500_000)[1:]
 
 
 def test_special_tokens_are_refused_by_default():
@@ -211,6 +223,23 @@ def test_fewer_pieces_than_asked_for():
     assert trained("ab ab", 1_000, byte_fallback=False).vocab_size < 20
 
 
+@pytest.mark.parametrize("factor", [1e308, 1 + 1e-9])
+def test_no_factor_is_too_large(factor):
+    assert trained(vocab_size=10**400, byte_fallback=False, seed_factor=factor).vocab_size > 50
+
+
+def test_a_null_character_is_one_as_any_other():
+    tokenizer = Unigram.train("\0!\0?\0;\0," + "a" * 5, 300, byte_fallback=False, character_coverage=0.6)
+    assert "\0" in tokenizer.pieces and "!" not in tokenizer.pieces
+
+
+@pytest.mark.parametrize("names", [{"unknown": "low"}, {"special_tokens": ["▁low"]}])
+def test_no_piece_takes_the_name_of_another_token(names):
+    tokenizer = Unigram.train("low low low lower", 300, byte_fallback=False, **names)
+    assert tokenizer.decode(tokenizer.encode("low lower")) == "low lower"
+    assert len(set(tokenizer.pieces)) == tokenizer.vocab_size
+
+
 def test_a_list_of_documents():
     parts = TEXT.splitlines(keepends=True)
     assert trained(parts).tokens("the cat") == ["▁the", "▁cat"]
@@ -278,6 +307,7 @@ def test_save_and_load(tmp_path_factory, pieces, prefix, text):
         ([(5, 0.0)], TypeError, "the text of piece 0 must be a str, not int"),
         ([("a", "b")], TypeError, "the score of piece 0 must be a number"),
         ([("a", math.nan)], ValueError, "the score of piece 0 must be finite"),
+        ([("a", -(10**400))], ValueError, "the score of piece 0 is too large"),
         ([("a", -1e300)], ValueError, "the score of piece 0 is beyond 32 bits"),
         ([("a", -1, "strange")], ValueError, "piece 0 is of the unknown kind 'strange'"),
         ([("a", -1), ("a", -2)], ValueError, "piece 'a' is given twice"),
@@ -316,6 +346,7 @@ def test_pieces_that_do_not_fit(tmp_path, pieces, error, message):
         ("low", 400, {"unknown": "?"}, ValueError, "two or more characters"),
         ("low", 400, {"special_tokens": ["<unk>"]}, ValueError, "both the unknown token and a special"),
         ("low", 400, {"special_tokens": "<s>"}, TypeError, "must be a list of strings"),
+        ("a b", 400, {"special_tokens": ["▁"]}, ValueError, "'▁' is a special token, but also a character"),
     ],
 )
 def test_bad_input_to_training(text, vocab_size, options, error, message):
@@ -349,6 +380,12 @@ def test_bad_input_to_encoding_and_decoding():
         tokenizer.decode([999])
     with pytest.raises(TypeError, match="an id must be an integer"):
         tokenizer.token("a")
+    with pytest.raises(TypeError, match="ids must be a list or another iterable, not int"):
+        tokenizer.decode(3)
+    with pytest.raises(TypeError, match="pieces must be a list"):
+        Unigram(None)
+    with pytest.raises(TypeError, match="text must be a str, not NoneType"):
+        tokenizer.normalized(None)
 
 
 def test_an_empty_text():

@@ -289,6 +289,7 @@ def test_bad_input_to_training(text, vocab_size, options, error, message):
         ({}, ValueError, "no words"),
         ({"a b": 1}, ValueError, "'a b'"),
         ({"a": 1.5}, TypeError, "count of 'a'"),
+        (None, TypeError, "counts must be a mapping, from strings to integers, not NoneType"),
     ],
 )
 def test_bad_counts(counts, error, message):
@@ -306,6 +307,10 @@ def test_bad_input_to_encoding_and_decoding():
         tokenizer.decode([9])
     with pytest.raises(TypeError, match="an id must be an integer"):
         tokenizer.token("a")
+    with pytest.raises(TypeError, match="ids must be a list or another iterable, not int"):
+        tokenizer.decode(0)
+    with pytest.raises(TypeError, match="pieces must be a list"):
+        WordPiece(None)
 
 
 def test_how_it_shows_itself():

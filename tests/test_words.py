@@ -76,6 +76,11 @@ def test_words_come_back_and_white_space_does_not(text, other):
     assert tokenizer.decode(tokenizer.encode(other)) == " ".join(other.split())
 
 
+def test_a_long_word_is_decoded_in_time_that_grows_with_its_length():
+    tokenizer = WordBPE(["a"])
+    assert tokenizer.decode([0] * 1_000_000) == "a" * 1_000_000  # it took minutes
+
+
 def test_white_space_is_lost():
     tokenizer = trained()
     assert tokenizer.decode(tokenizer.encode(" low\n\n  lower\t")) == "low lower"
@@ -155,7 +160,7 @@ def test_save_and_load(tmp_path_factory, text, unknown):
         ({"merges": [["a", 1]]}, "must be an integer"),
         ({"characters": ["ab"]}, "a base token must be a single character, not 'ab'"),
         ({"characters": ["a", "a"]}, "are both"),
-        ({"characters": 5}, "not iterable"),
+        ({"characters": 5}, "characters must be a list or another iterable, not int"),
         ({"unknown": "?"}, "two or more characters"),
         ({"unknown": "<s>", "special_tokens": ["<s>"]}, "both the unknown token and a special token"),
         ({"more": 1}, "unexpected keyword"),
@@ -202,6 +207,7 @@ def test_another_kind_of_file(tmp_path):
         ("low", 20, {"unknown": 5}, ValueError, "two or more characters"),
         ("low", 20, {"special_tokens": "<s>"}, TypeError, "must be a list of strings"),
         ("low", 20, {"special_tokens": ["<s>", "<s>"]}, ValueError, "given twice"),
+        ("low", 20, {"special_tokens": None}, TypeError, "special_tokens must be a list or another iterable"),
     ],
 )
 def test_bad_input_to_training(text, vocab_size, options, error, message):
@@ -241,10 +247,12 @@ def test_counts_may_be_numbers_of_numpy():
         ({"dropout": 1.5}, ValueError, "from 0 to 1, not 1.5"),
         ({"dropout": -0.1}, ValueError, "from 0 to 1"),
         ({"dropout": float("nan")}, ValueError, "must be finite"),
+        ({"dropout": 10**400}, ValueError, "dropout is too large"),
         ({"dropout": "much"}, TypeError, "dropout must be a number"),
         ({"dropout": 0.1, "seed": -1}, ValueError, "seed must be 0 or more"),
         ({"dropout": 0.1, "seed": 0.5}, TypeError, "seed must be an integer"),
         ({"allowed_special": {"<x>"}}, ValueError, "not a special token"),
+        ({"allowed_special": None}, TypeError, "give a set of special tokens or 'all', not NoneType"),
     ],
 )
 def test_bad_input_to_encoding(options, error, message):
@@ -261,6 +269,13 @@ def test_bad_ids(ids, error, message):
         trained().decode(ids)
     with pytest.raises(error, match=message):
         trained().token(ids[0])
+
+
+def test_what_is_no_list_is_refused():
+    with pytest.raises(TypeError, match="ids must be a list or another iterable, not int"):
+        trained().decode(3)
+    with pytest.raises(TypeError, match="characters must be a list"):
+        WordBPE(None)
 
 
 def test_what_is_no_text_is_refused():

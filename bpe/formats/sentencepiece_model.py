@@ -20,6 +20,7 @@ from bpe.unigram import Kind, Piece, Unigram
 PIECES, TRAINER, NORMALIZER = 1, 2, 3
 PIECE_TEXT, PIECE_SCORE, PIECE_KIND = 1, 2, 3
 TRAINER_MODEL_TYPE, UNIGRAM = 3, 1
+TRAINER_SUFFIX = 24
 NORMALIZER_PREFIX = 3
 
 KINDS: dict[int, Kind] = {
@@ -38,7 +39,8 @@ Value = int | bytes
 def load_sentencepiece(path: str | Path) -> Unigram:
     """Read the model of a Unigram tokenizer. Its ids are those of sentencepiece.
 
-    `SentencePieceProcessor.encode(text)` is `encode_normalized(processor.normalize(text))`.
+    `SentencePieceProcessor.encode(text)` is `encode_normalized(processor.normalize(text))`. A model that puts
+    the space behind the text (`treat_whitespace_as_suffix`) puts none before it, so `prefix` is False.
 
     Raises OSError, and ValueError, naming the file, for a damaged one and for a model of another kind.
     """
@@ -46,21 +48,39 @@ def load_sentencepiece(path: str | Path) -> Unigram:
     data = path.read_bytes()
     with naming(path):
         pieces: list[Piece] = []
-        model_type, prefix = UNIGRAM, True
+        model_type, prefix, suffix, whole = UNIGRAM, True, False, False
         for number, value in _fields(data):
             if number == PIECES:
                 pieces.append(_piece(len(pieces), _message(value)))
             elif number == TRAINER:
                 model_type = _last(_message(value), TRAINER_MODEL_TYPE, UNIGRAM)
+                suffix = bool(_last(_message(value), TRAINER_SUFFIX, 0))
             elif number == NORMALIZER:
-                prefix = bool(_last(_message(value), NORMALIZER_PREFIX, 1))
+                prefix, whole = bool(_last(_message(value), NORMALIZER_PREFIX, 1)), True
         if not pieces:
             raise ValueError("it has no pieces, so it is no model of sentencepiece")
         if model_type != UNIGRAM:
             raise ValueError(
                 f"it is a model of {MODEL_TYPES.get(model_type, 'an unknown kind')}, not of Unigram"
             )
-        return Unigram(pieces, prefix)
+        # Nothing in the format says how long a file is: one cut between two pieces would be read as fewer.
+        if not whole:
+            raise ValueError("it ends before what it says of its normalizer, so it is cut or no such model")
+        return Unigram(_without_null(pieces), prefix and not suffix)
+
+
+def _without_null(pieces: list[Piece]) -> list[Piece]:
+    """The pieces; one that is the null character is not in use, as in the library, where there are bytes.
+
+    Raises ValueError for any other piece that holds it, as the library does.
+    """
+    with_bytes = any(piece.kind == "byte" for piece in pieces)
+    for index, piece in enumerate(pieces):
+        if "\0" in piece.text:
+            if piece.text != "\0" or not with_bytes:
+                raise ValueError(f"piece {index}, {piece.text!r}, holds a null character")
+            pieces[index] = piece._replace(kind="unused")
+    return pieces
 
 
 def _piece(index: int, message: bytes) -> Piece:
