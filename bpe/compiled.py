@@ -1082,8 +1082,9 @@ def _encode(
                 found = _merged_by_looking(ids, number, length, pairs, pair_filter, scratch)
             else:
                 found = _merged(ids, number, length, pairs, pair_filter, scratch)
-            remembered[place, 0], remembered[place, 1] = key, start
-            remembered[place, 2], remembered[place, 3] = number, found
+        # Of a piece that came before, too: what was written last is still in the processor's cache.
+        remembered[place, 0], remembered[place, 1] = key, start
+        remembered[place, 2], remembered[place, 3] = number, found
         number += found
         start = end
     return number
