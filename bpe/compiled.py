@@ -10,7 +10,7 @@ Training is the algorithm of `bpe.incremental`. Four things differ, and none cha
 
 Memory for a text of n symbols, in bytes: 8 n for the symbols and the pairs of the positions, 8 n more for
 weights where pieces have counts, and the lists, 4 for each time a frequent pair occurs or comes to be.
-Measured by `make bench` from 1 to 64 MB of text: 23 to 30 bytes a byte of text without a split, 28 falling to
+Measured by `make bench` from 1 to 64 MB of text: 23 to 31 bytes a byte of text without a split, 28 falling to
 6 with the split of GPT-4, since pieces repeat, and 3 for encoding. Before there are lists, pairs are numbered
 by a table that takes 24 to 48 for each pair there could be: of bytes 65,536, of thousands of characters n.
 
