@@ -21,8 +21,8 @@ def markdown(content: Record) -> str:
     """The measurements as Markdown."""
     machine = content["machine"]
     parts = [
-        f"One run of `{content['command']}` on {content['date']}: {machine['processor']}, {machine['cores']} "
-        f"cores, {machine['system']}, Python {machine['python']}. Seconds are {averaged(content['works'])}. "
+        f"Measured by `{content['command']}` on {content['date']}: {machine['processor']}, "
+        f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}. Seconds are {averaged(content['works'])}. "
         "In brackets: how many times ours that is; bold is faster than ours. MB is the memory that a process "
         "took beyond what it held before.",
         "\n".join(works_table(content["works"])),
