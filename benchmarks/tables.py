@@ -22,9 +22,9 @@ def markdown(content: Record) -> str:
     machine = content["machine"]
     parts = [
         f"Measured by `{content['command']}` on {content['date']}: {machine['processor']}, "
-        f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}. Seconds are {averaged(content['works'])}. "
-        "In brackets: how many times ours that is; bold is faster than ours. MB is the memory that a process "
-        "took beyond what it held before.",
+        f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}. Seconds are "
+        f"{averaged(content['works'])}. In brackets: how many times ours that is; bold is faster than ours. "
+        "MB is the memory that a process took beyond what it held before.",
         "\n".join(works_table(content["works"])),
         "\n".join(growth_table(content["growth"])),
         "\n".join(small_print(content)),
