@@ -11,6 +11,8 @@ numpy = pytest.importorskip("numpy")
 pytest.importorskip("numba")
 
 import click  # noqa: E402
+import measuring  # noqa: E402
+import outcomes  # noqa: E402
 import tables  # noqa: E402
 import works  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
@@ -59,7 +61,7 @@ def test_every_work_was_measured():
 def no_second_tries(request, monkeypatch):
     """On a busy machine every run would be disturbed."""
     if "again" not in request.node.name:
-        monkeypatch.setattr(benchmarks, "TRIES", 1)
+        monkeypatch.setattr(measuring, "TRIES", 1)
 
 
 def quick(folder, *options: str) -> dict:
@@ -152,7 +154,7 @@ def test_growth_that_is_interrupted(tmp_path, monkeypatch):
         except StopIteration:
             raise KeyboardInterrupt from None
 
-    monkeypatch.setattr(benchmarks, "growth_of", growth_of)
+    monkeypatch.setattr(measuring, "growth_of", growth_of)
     for exit_code, expected in ((0, [1.0] * 6), (1, [2.0] * 3 + [1.0] * 3)):
         done = CliRunner().invoke(benchmarks.main, ["--only", "growth"])
         assert done.exit_code == exit_code
@@ -169,14 +171,14 @@ def test_growth_that_is_interrupted(tmp_path, monkeypatch):
 
 
 def test_a_process_that_fails_says_why():
-    with pytest.raises(benchmarks.RunFailedError, match=r"^ValueError: no$"):
-        benchmarks.run(["-c", "raise ValueError('no')"])
+    with pytest.raises(measuring.RunFailedError, match=r"^ValueError: no$"):
+        measuring.run(["-c", "raise ValueError('no')"])
 
 
 @pytest.mark.parametrize("code", ["", "print('hello')"])
 def test_a_process_that_gives_no_result(code):
-    with pytest.raises(benchmarks.RunFailedError, match="printed no result"):
-        benchmarks.run(["-c", code])
+    with pytest.raises(measuring.RunFailedError, match="printed no result"):
+        measuring.run(["-c", code])
 
 
 def test_memory_that_a_work_takes():
@@ -195,16 +197,16 @@ def test_memory_that_a_work_takes():
 
 
 def test_fewer_runs_of_what_takes_long():
-    assert [benchmarks.enough(seconds, 5) for seconds in (0.1, 11.0, 61.0)] == [5, 3, 1]
-    assert benchmarks.enough(11.0, 2) == 2
+    assert [measuring.enough(seconds, 5) for seconds in (0.1, 11.0, 61.0)] == [5, 3, 1]
+    assert measuring.enough(11.0, 2) == 2
 
 
 def test_a_run_that_waited_for_a_core_is_done_again():
     shares = iter([0.3, 0.9])
-    assert benchmarks.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.9}
+    assert measuring.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.9}
     shares = iter([0.3, 0.6, 0.5])
-    assert benchmarks.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.6}
-    assert "disturbed: it had a core for 60%" in benchmarks.note(WORK, "rustbpe", [{**RUN, "cores": 0.6}])
+    assert measuring.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.6}
+    assert "disturbed: it had a core for 60%" in measuring.note(WORK, "rustbpe", [{**RUN, "cores": 0.6}])
 
 
 def test_contestants_take_turns_and_one_that_fails_is_left_out(monkeypatch, tmp_path):
@@ -213,13 +215,13 @@ def test_contestants_take_turns_and_one_that_fails_is_left_out(monkeypatch, tmp_
     def run_work(work, who, folder, turn):
         order.append((who, turn))
         if who == "rustbpe":
-            raise benchmarks.RunFailedError("no such split")
+            raise measuring.RunFailedError("no such split")
         return RUN
 
-    monkeypatch.setattr(benchmarks, "run_work", run_work)
-    monkeypatch.setattr(benchmarks, "present", lambda who, left_out: True)
+    monkeypatch.setattr(measuring, "run_work", run_work)
+    monkeypatch.setattr(measuring, "present", lambda who, left_out: True)
     left_out: dict[str, str] = {}
-    runs = benchmarks.measure(WORK, tmp_path, 2, left_out, bar())
+    runs = measuring.measure(WORK, tmp_path, 2, left_out, bar())
     assert order == [("compiled", 0), ("rustbpe", 0), ("compiled", 1)]
     assert runs == {"compiled": [RUN, RUN]}
     assert left_out == {"rustbpe": "no such split"}
@@ -227,17 +229,17 @@ def test_contestants_take_turns_and_one_that_fails_is_left_out(monkeypatch, tmp_
 
 def test_a_library_that_is_not_installed_is_left_out(monkeypatch):
     def version(package):
-        raise benchmarks.metadata.PackageNotFoundError(package)
+        raise measuring.metadata.PackageNotFoundError(package)
 
-    monkeypatch.setattr(benchmarks.metadata, "version", version)
+    monkeypatch.setattr(measuring.metadata, "version", version)
     left_out: dict[str, str] = {}
-    assert not benchmarks.present("rustbpe", left_out)
+    assert not measuring.present("rustbpe", left_out)
     assert left_out == {"rustbpe": "not installed"}
 
 
 def test_a_row():
     runs = [{**RUN, "seconds": seconds} for seconds in (1.00004, 3.0, 2.0)]
-    assert benchmarks.row(WORK, "rustbpe", runs, first=0.5) == {
+    assert measuring.row(WORK, "rustbpe", runs, first=0.5) == {
         "who": "rustbpe",
         "seconds": 2.0,
         "runs": [1.0, 3.0, 2.0],
@@ -252,12 +254,12 @@ def test_a_row():
 def test_growth_that_fails_says_why(monkeypatch, tmp_path):
     def run(asked):
         if asked[1] == "encode":
-            raise benchmarks.RunFailedError("no memory")
+            raise measuring.RunFailedError("no memory")
         return RUN
 
-    monkeypatch.setattr(benchmarks, "run", run)
+    monkeypatch.setattr(measuring, "run", run)
     (tmp_path / "growth-1.txt").write_bytes(b"abc")
-    *trained, failed = benchmarks.growth_rows(tmp_path, (1,), bar())
+    *trained, failed = measuring.growth_rows(tmp_path, (1,), bar())
     assert [row["seconds"] for row in trained] == [2.0, 2.0]
     assert (failed["bytes"], failed["seconds"], failed["failed"]) == (3, None, "no memory")
     assert tables.growth_cell(failed) == "failed"
@@ -268,35 +270,35 @@ def test_growth_that_fails_says_why(monkeypatch, tmp_path):
 
 def test_merges_are_compared(tmp_path):
     for who, tokens in {"compiled": ["61", "62", "63"], "rustbpe": ["61", "63", "64"]}.items():
-        benchmarks.outcome_file(WORK, who, tmp_path).write_text(json.dumps(tokens), encoding="ascii")
-    said = benchmarks.equality(WORK, {"compiled": [RUN], "rustbpe": [RUN]}, tmp_path)
+        outcomes.outcome_file(WORK, who, tmp_path).write_text(json.dumps(tokens), encoding="ascii")
+    said = outcomes.equality(WORK, {"compiled": [RUN], "rustbpe": [RUN]}, tmp_path)
     assert said.endswith("rustbpe: the first 1 of 3 tokens, and 2 in any order")
 
 
 def test_engines_that_differ_are_an_error(tmp_path):
     runs = {"compiled": [RUN], "naive": [{**RUN, "fingerprint": "cd"}]}
     with pytest.raises(click.ClickException, match="the engines differ"):
-        benchmarks.equality(WORK, runs, tmp_path)
+        outcomes.equality(WORK, runs, tmp_path)
 
 
 def test_ids_are_compared(tmp_path):
     work = Work("encode-poems", "", "encode", ())
     ids = {"tiktoken": [1, 2, 3], "quicktok": [1, 2, 4], "compiled": [1, 2, 3]}
     for who, given in ids.items():
-        numpy.save(benchmarks.outcome_file(work, who, tmp_path), numpy.array(given, dtype=numpy.int32))
-    assert benchmarks.equality(work, {key: [RUN] for key in ids}, tmp_path) == "quicktok differs at id 2"
+        numpy.save(outcomes.outcome_file(work, who, tmp_path), numpy.array(given, dtype=numpy.int32))
+    assert outcomes.equality(work, {key: [RUN] for key in ids}, tmp_path) == "quicktok differs at id 2"
     del ids["quicktok"]
-    same = benchmarks.equality(work, {key: [RUN] for key in ids}, tmp_path)
+    same = outcomes.equality(work, {key: [RUN] for key in ids}, tmp_path)
     assert same == "all give the 3 ids of tiktoken"
-    numpy.save(benchmarks.outcome_file(work, "compiled", tmp_path), numpy.array([1, 2], dtype=numpy.int32))
+    numpy.save(outcomes.outcome_file(work, "compiled", tmp_path), numpy.array([1, 2], dtype=numpy.int32))
     with pytest.raises(click.ClickException, match="compiled differs at id 2 from tiktoken"):
-        benchmarks.equality(work, {key: [RUN] for key in ids}, tmp_path)
+        outcomes.equality(work, {key: [RUN] for key in ids}, tmp_path)
 
 
 def test_an_import_that_loads_numpy_is_an_error(tmp_path):
     work = Work("import", "", "import", ("bpe",))
     with pytest.raises(click.ClickException, match="`import bpe` loads numpy"):
-        benchmarks.equality(work, {"bpe": [{"loaded": ["numpy"]}]}, tmp_path)
+        outcomes.equality(work, {"bpe": [{"loaded": ["numpy"]}]}, tmp_path)
 
 
 # --- what is stored
