@@ -151,7 +151,7 @@ def present(who: str, left_out: dict[str, str]) -> bool:
         left_out[who] = "not installed"
         return False
     if who.startswith("compiled") and importlib.util.find_spec("numba") is None:
-        raise click.ClickException('Numba is missing: pip install "numba", or the extra [fast]')
+        raise click.ClickException("Numba is not installed; python -m pip install numba brings it.")
     return True
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bpe import parts, presplit, runs, special, storage
 from bpe.counting import counted
 from bpe.engines import engine_for, engine_named
-from bpe.inputs import counts_of, id_below, integer, refuse_surrogates
+from bpe.inputs import id_below, integer, mapping_of, refuse_surrogates
 from bpe.pairs import MergeStep
 from bpe.parts import Alphabet, Pair, Token
 from bpe.progress import watched
@@ -468,7 +468,7 @@ def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
 
 def _checked_counts(counts: Mapping[str, int]) -> dict[str, int]:
     checked: dict[str, int] = {}
-    for piece, count in counts_of(counts):
+    for piece, count in mapping_of(counts, "counts").items():
         if not isinstance(piece, str) or not piece:
             raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
         try:

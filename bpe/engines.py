@@ -29,7 +29,7 @@ def engine_for(name: str, size: int) -> str:
         return "compiled" if size >= WORTH_COMPILING and find_spec("numba") and _loads() else "incremental"
     if name == "compiled" and not find_spec("numba"):
         raise ModuleNotFoundError(
-            'the compiled engine needs Numba, which is not installed: pip install "bpe-course[fast]"'
+            "the compiled engine needs Numba, which is not installed: python -m pip install numba"
         )
     return name
 

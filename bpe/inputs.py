@@ -45,13 +45,6 @@ def documents_of(text: str | Iterable[str]) -> Iterator[str]:
         yield document
 
 
-def counts_of(counts: Mapping[str, int]) -> Iterable[tuple[Any, Any]]:
-    """What `counts` holds: strings and how often each occurs. Raises TypeError for what is no mapping."""
-    if not isinstance(counts, Mapping):
-        raise TypeError(f"counts must be a mapping, from strings to integers, not {type(counts).__name__}")
-    return counts.items()
-
-
 def integer(value: Any, name: str, least: int | None = None) -> int:
     """The value as an int. Raises TypeError, naming it, for what is no integer, ValueError below `least`."""
     try:

@@ -19,12 +19,12 @@ from bpe import incremental, naive, parts, special
 from bpe.bytepair import Progress
 from bpe.engines import engine_for, engine_named
 from bpe.inputs import (
-    counts_of,
     documents_of,
     finite,
     id_below,
     integer,
     items_of,
+    mapping_of,
     refuse_surrogates,
     seed_number,
 )
@@ -63,7 +63,7 @@ def checked_words(counts: Mapping[str, int], cut: Callable[[str], list[str]] = s
     TypeError for what is no mapping, and for a count that is no integer.
     """
     checked: dict[str, int] = {}
-    for word, count in counts_of(counts):
+    for word, count in mapping_of(counts, "counts").items():
         if not isinstance(word, str) or cut(word) != [word]:
             raise ValueError(f"{word!r} is not one word")
         refuse_surrogates(word)

@@ -22,7 +22,7 @@ def compile_engine() -> None:
     Compiled code is kept on disk, and made again when Numba, Python or the engine's code change.
     """
     if not find_spec("numba"):
-        raise click.ClickException('Numba is not installed; pip install "bpe-course[fast]" brings it.')
+        raise click.ClickException("Numba is not installed; python -m pip install numba brings it.")
     start = time.perf_counter()
     for alphabet in ("bytes", "characters"):
         for pattern in ("gpt4", None):
