@@ -11,10 +11,10 @@ try:
 except ImportError:
     sys.exit("This needs what `make lab` or `pip install -e .[course]` installs: run it with that Python.")
 
-from bpe import poems, sources
-from bpe.console import CTRL_C, log_to_stderr, use_any_console
-from bpe.corpora import TANG_POEMS, data_folder
-from bpe.files import write_atomically
+from bpe._files import write_atomically
+from bpe.commands.console import CTRL_C, log_to_stderr, use_any_console
+from bpe.corpora import TANG_POEMS, data_folder, poems
+from bpe.corpora import poem_sources as sources
 
 FETCHED = ("auto", "github", "npm")
 

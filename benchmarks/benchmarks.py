@@ -33,7 +33,7 @@ from records import begun, load, put, put_growth, store, write_readme
 from tqdm import tqdm
 from works import GROWTH, GROWTH_MEGABYTES, WORKS, Work
 
-from bpe import results
+from bpe.minigpt import results
 
 
 def install() -> None:

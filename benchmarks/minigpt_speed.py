@@ -21,11 +21,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bpe import results
-from bpe.experiment_run import machine
-from bpe.generation import generate
-from bpe.minigpt import MiniGPT, MiniGPTConfig
-from bpe.training import Trainer, TrainingSettings, chosen_device, mixed_precision
+from bpe.minigpt import results
+from bpe.minigpt.generation import generate
+from bpe.minigpt.model import MiniGPT, MiniGPTConfig
+from bpe.minigpt.run import machine
+from bpe.minigpt.training import Trainer, TrainingSettings, chosen_device, mixed_precision
 
 ROUNDS, STEPS = 11, 4
 NEW_TOKENS = 127  # after a prompt of one

@@ -17,8 +17,8 @@ import tables
 from contestants import PACKAGES
 from works import GROWTH, GROWTH_CORPUS, WORKS
 
-from bpe import results
-from bpe.files import write_atomically
+from bpe._files import write_atomically
+from bpe.minigpt import results
 
 Record = dict[str, Any]
 

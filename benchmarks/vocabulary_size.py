@@ -13,8 +13,9 @@ import platform
 import time
 from collections import Counter
 
-from bpe import BPETokenizer, corpora, results
-from bpe.engines import engine_for
+from bpe import BPETokenizer, corpora
+from bpe.fast import choose_engine
+from bpe.minigpt import results
 
 SIZES = (300, 500, 1_000, 2_000, 8_000)
 CHARACTERS = 900_000  # of the beginning of a split
@@ -62,7 +63,7 @@ def main() -> None:
             "characters": {"train": CHARACTERS, "valid": len(texts["valid"]), "test": len(texts["test"])},
             "base_tokens": len(base),
             "rare": f"new tokens that occur less than {RARE} times in the training text, encoded",
-            "seconds": f"processor time of training, engine {engine_for('auto', CHARACTERS)}",
+            "seconds": f"processor time of training, engine {choose_engine('auto', CHARACTERS)}",
             "python": platform.python_version(),
             "machine": f"{platform.system()}, {platform.machine()}, one core",
             "rows": rows,

@@ -1,32 +1,36 @@
 """The companion module of the course: what the notebooks build, each thing once.
 
-Everything is imported at first use, so `import bpe` costs next to nothing and needs
-none of numpy, torch, matplotlib or datasets.
+Everything is imported on first use, so `import bpe` is quick and needs none of numpy, torch, numba,
+matplotlib and datasets.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import pkgutil as _pkgutil
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
+    from pathlib import Path as _Path
+
     from bpe.bytepair import BPETokenizer
     from bpe.characters import CharTokenizer
     from bpe.counting import count_pieces
-    from bpe.loading import load_tokenizer
-    from bpe.pairs import MergeStep, count_pairs, merge_pair
-    from bpe.unigram import Unigram
-    from bpe.wordpiece import WordPiece
-    from bpe.words import WordBPE
+    from bpe.naive import MergeStep, count_pairs, merge_pair
+    from bpe.subwords.unigram import Unigram
+    from bpe.subwords.wordpiece import WordPiece
+    from bpe.subwords.words import WordBPE
+    from bpe.tokenizer import Tokenizer
 
-__version__ = "0.1.0"
+    def load_tokenizer(path: str | _Path) -> Tokenizer:
+        return Tokenizer.load(path)
+
 
 __all__ = [
     "BPETokenizer",
     "CharTokenizer",
     "MergeStep",
+    "Tokenizer",
     "Unigram",
     "WordBPE",
     "WordPiece",
@@ -36,27 +40,37 @@ __all__ = [
     "merge_pair",
 ]
 
-_HOME = {
+_HOMES = {
     "BPETokenizer": "bpe.bytepair",
     "CharTokenizer": "bpe.characters",
-    "MergeStep": "bpe.pairs",
-    "Unigram": "bpe.unigram",
-    "WordBPE": "bpe.words",
-    "WordPiece": "bpe.wordpiece",
-    "count_pairs": "bpe.pairs",
+    "MergeStep": "bpe.naive",
+    "Tokenizer": "bpe.tokenizer",
+    "Unigram": "bpe.subwords.unigram",
+    "WordBPE": "bpe.subwords.words",
+    "WordPiece": "bpe.subwords.wordpiece",
+    "count_pairs": "bpe.naive",
     "count_pieces": "bpe.counting",
-    "load_tokenizer": "bpe.loading",
-    "merge_pair": "bpe.pairs",
+    "load_tokenizer": "bpe.saving",
+    "merge_pair": "bpe.naive",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    if name.isidentifier() and find_spec(f"bpe.{name}"):
-        return importlib.import_module(f"bpe.{name}")
+def _modules() -> set[str]:
+    """The public modules at the top of the package, and the rooms."""
+    return {module.name for module in _pkgutil.iter_modules(__path__) if not module.name.startswith("_")}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(_importlib.import_module(_HOMES[name]), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("bpe-course")
+    if name in _modules():
+        return _importlib.import_module(f"bpe.{name}")
     raise AttributeError(f"module 'bpe' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME, *(module.name for module in pkgutil.iter_modules(__path__))})
+    return sorted({*__all__, *_modules()})

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from bpe import __version__
 from bpe.commands.compare import compare
 from bpe.commands.compile import compile_engine
+from bpe.commands.console import CTRL_C, use_any_console
 from bpe.commands.decode import decode
 from bpe.commands.encode import encode
 from bpe.commands.encode_splits import encode_splits
@@ -18,7 +18,6 @@ from bpe.commands.minigpt import minigpt
 from bpe.commands.train import train
 from bpe.commands.vocabularies import vocabularies
 from bpe.commands.wikitext2 import wikitext2
-from bpe.console import CTRL_C, use_any_console
 
 
 class _Commands(click.Group):
@@ -59,7 +58,7 @@ class _Commands(click.Group):
         wikitext2,
     ],
 )
-@click.version_option(__version__, message="bpe-course %(version)s")
+@click.version_option(package_name="bpe-course", message="bpe-course %(version)s")
 def main() -> None:
     """Train tokenizers by byte pair encoding, use them, and look into them.
 

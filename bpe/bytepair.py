@@ -1,49 +1,47 @@
-"""Byte pair encoding: the tokenizer, its training, and its file.
+"""Byte pair encoding: the tokenizer of chapters 3 to 6.
 
-The loops are in the engines, `bpe.naive`, `bpe.incremental` and `bpe.compiled`, which work on integers. This
-file turns text into integers and back, over bytes or over characters.
+The merge loops work on integers: `bpe.naive` has the ones to read, `bpe.fast` the fast ones. This file turns
+text into integers and back, over bytes or over characters.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from bpe import parts, presplit, runs, special, storage
-from bpe.counting import counted
-from bpe.engines import engine_for, engine_named
-from bpe.inputs import id_below, integer, mapping_of, refuse_surrogates
-from bpe.pairs import MergeStep
-from bpe.parts import Alphabet, Pair, Token
-from bpe.progress import watched
+from bpe import counting, fast, presplit, saving, special
+from bpe._progress import show_progress
+from bpe._validate import check_id, check_integer, refuse_surrogates
+from bpe.naive import MergeStep, Pair
+from bpe.tokenizer import LARGEST_ID, ReadOnlyDict, Token, Tokenizer
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-    from bpe.compiled import Encoder
+    from bpe.fast.compiled import Encoder
 
+Alphabet = Literal["bytes", "characters"]
 Progress = bool | Callable[[MergeStep], object] | None
 
-LARGEST_ID = 2**31 - 1  # in an array of int32
-
-# What a tokenizer remembers of encoding: at most so many runs of symbols, each at most so long.
+# Limits of the encoding cache: entries, and symbols per entry.
 CACHED_RUNS, CACHED_LENGTH = 100_000, 64
 
 
-class BPETokenizer:
+class BPETokenizer(Tokenizer):
     """A tokenizer is five things, and everything else follows from them.
 
-    tokens: id -> bytes, or id -> str for an alphabet of characters; None where an id is not in use.
-    merges: (left id, right id) in the order of their rank. The result is the token of the joined bytes.
+    tokens: id -> bytes, or id -> str for an alphabet of characters; None for an id that is not in use.
+    merges: (left id, right id) in order of rank. The result is the token of the joined bytes.
     split: the regular expressions that cut a text first, as `bpe.presplit` describes; none by default.
-    special_tokens: str -> id. They are never made by merges, and `tokens` need not hold them.
+    special_tokens: str -> id. Merges never make them, and `tokens` need not hold them.
     whole_pieces: take a piece that is itself a token as that token, before any merge.
 
-    Raises ValueError or TypeError, naming the entry, where these do not fit together.
+    As attributes, `vocabulary` holds the tokens that are not special, and None in the place of others.
+    Raises ValueError or TypeError, naming the entry, if these do not fit together.
     """
 
     KIND = "byte pair encoding"
@@ -56,35 +54,19 @@ class BPETokenizer:
         special_tokens: Mapping[str, int] | None = None,
         whole_pieces: bool = False,
     ) -> None:
-        self.vocabulary: list[Token | None] = list(tokens)
-        self.merges: list[Pair] = parts.pairs_of(merges)
+        ordinary, special_ids = _set_apart(tokens, dict(special_tokens or {}))
+        self.vocabulary = tuple(ordinary)
+        self.merges = tuple(as_pairs(merges))
         self.split = presplit.resolve(split)
-        self.special_tokens: dict[str, int] = dict(special_tokens or {})
+        self.special_tokens = ReadOnlyDict(special_ids)
         self.whole_pieces = bool(whole_pieces)
-        self._special_names = self._placed_special_tokens()
-        self.alphabet: Alphabet = parts.alphabet_of(self.vocabulary)
-        self._ids = parts.ids_of(self.vocabulary)
-        self._ranks = parts.ranks_of(self.merges, self.vocabulary, self._ids)
+        self.alphabet: Alphabet = find_alphabet(self.vocabulary)
+        self._special_names = {i: name for name, i in special_ids.items()}
+        self._ids = index_tokens(self.vocabulary)
+        self._ranks = rank_pairs(self.merges, self.vocabulary, self._ids)
         # The first item of a bytes token is an int, of a str a str: what iterating over a piece gives.
         self._symbol_ids: dict[Any, int] = {token[0]: i for token, i in self._ids.items() if len(token) == 1}
         self._cache: dict[Token, list[int]] = {}
-
-    def _placed_special_tokens(self) -> dict[int, str]:
-        """id -> special token, after checks; `vocabulary` then holds ordinary tokens only."""
-        special.different(self.special_tokens)
-        names: dict[int, str] = {}
-        for name, i in self.special_tokens.items():
-            i = integer(i, f"the id of special token {name!r}", least=0)
-            held = self.vocabulary[i] if i < len(self.vocabulary) else None
-            if i in names or held not in (None, name, name.encode("utf-8")):
-                raise ValueError(f"special token {name!r} has the id {i}, which is {names.get(i, held)!r}")
-            names[i] = name
-            self.special_tokens[name] = i
-            if held is not None:
-                self.vocabulary[i] = None
-        while self.vocabulary and len(self.vocabulary) - 1 in names:
-            self.vocabulary.pop()
-        return names
 
     # -- training ------------------------------------------------------------------------------------
 
@@ -101,17 +83,17 @@ class BPETokenizer:
         min_frequency: int = 2,
         engine: str = "auto",
         progress: Progress = None,
-    ) -> BPETokenizer:
+    ) -> Self:
         """Learn merges from a text.
 
         text: a str, or an iterable of str, each its own document: pairs never cross documents.
-        vocab_size: how many tokens there are to be: base tokens + merges + special tokens.
+        vocab_size: target vocabulary size: base tokens + merges + special tokens.
         alphabet: what the base tokens are: the 256 bytes, or the characters of the text.
         base_tokens: these instead, for an alphabet of characters that is wider than the text.
         pattern: how the text is cut first: None, a name from `bpe.presplit`, a regular expression, or a
         list of these. Encoding cuts in the same way.
         special_tokens: strings that get ids of their own, after the merges. The text is cut at them.
-        min_frequency: stop when no pair occurs so often, which may leave fewer tokens than asked for.
+        min_frequency: stop when no pair occurs this often, which may leave fewer tokens than the target.
         engine: "naive", "incremental", "compiled" (which needs Numba), or "auto"; all give the same merges.
         progress: a bar for True, none for False; None shows it to people and not in CI, tests and stored
         notebooks. A function is called with each `MergeStep`.
@@ -121,13 +103,20 @@ class BPETokenizer:
         >>> BPETokenizer.train("aaabdaaabac", 259).tokens("aaab")
         [b'aaab']
         """
-        names = special.different(special_tokens)
-        # Counting a long text takes a while: what else may be wrong is said before it.
-        engine_for(engine, 0)
-        integer(min_frequency, "min_frequency", least=1)
-        counts = counted(text, pattern, names)
-        return cls._learned(
-            counts, vocab_size, alphabet, base_tokens, pattern, names, min_frequency, engine, progress
+        names = special.check_names(special_tokens)
+        # Counting a long text takes a while, so these fail before it.
+        fast.choose_engine(engine, 0)
+        check_integer(min_frequency, "min_frequency", least=1)
+        return cls.train_from_counts(
+            counting.count(text, pattern, names),
+            vocab_size,
+            alphabet=alphabet,
+            base_tokens=base_tokens,
+            pattern=pattern,
+            special_tokens=names,
+            min_frequency=min_frequency,
+            engine=engine,
+            progress=progress,
         )
 
     @classmethod
@@ -143,64 +132,44 @@ class BPETokenizer:
         min_frequency: int = 2,
         engine: str = "auto",
         progress: Progress = None,
-    ) -> BPETokenizer:
+    ) -> Self:
         """Learn merges from pieces and how often each occurs, as `count_pieces` gives them.
 
         The order of `counts` decides ties: of the most frequent pairs, the one that occurs first in the
-        earliest piece is merged. In the order of the pieces' first appearance, the merges are those of
-        the text itself. The other parameters are those of `train`; `pattern` is only kept for encoding.
+        earliest piece is merged. In order of first appearance, the merges are those of the text itself. The
+        other parameters are those of `train`; `pattern` is only kept for encoding.
         """
-        names = special.different(special_tokens)
-        return cls._learned(
-            _checked_counts(counts),
-            vocab_size,
-            alphabet,
-            base_tokens,
-            pattern,
-            names,
-            min_frequency,
-            engine,
-            progress,
-        )
-
-    @classmethod
-    def _learned(
-        cls,
-        counts: Mapping[str, int],
-        vocab_size: int,
-        alphabet: Alphabet,
-        base_tokens: Iterable[Token] | None,
-        pattern: presplit.Pattern,
-        names: Collection[str],
-        min_frequency: int,
-        engine: str,
-        progress: Progress,
-    ) -> BPETokenizer:
-        """The tokenizer that these counts lead to, whose pieces and numbers have been checked."""
+        names = special.check_names(special_tokens)
+        counts = counting.check_counts(counts)
         if not counts:
             raise ValueError("the training text is empty, so there is nothing to learn from")
-        base = _base_tokens(alphabet, base_tokens, counts)
-        num_merges = _num_merges(vocab_size, len(base), len(names))
-        min_frequency = integer(min_frequency, "min_frequency", least=1)
-        # `bpe.compiled.Pieces` know their size; to add it up they would have to become strings.
-        size = getattr(counts, "size", None) or sum(map(len, counts))
-        steps = _steps(counts, base, num_merges, min_frequency, engine_for(engine, size))
-        tokens: list[Any] = list(base)
+        tokens = counting.base_tokens(alphabet, base_tokens, counts)
+        num_merges = counting.num_merges(vocab_size, len(tokens), len(names))
+        min_frequency = check_integer(min_frequency, "min_frequency", least=1)
+        engine = fast.choose_engine(engine, counting.count_characters(counts))
+        symbol_ids = {token[0]: i for i, token in enumerate(tokens)}
+        if engine == "compiled":
+            from bpe.fast import compiled
+
+            arrays = compiled.laid_out(counts, symbol_ids, alphabet == "bytes")
+            steps = compiled.learn(*arrays, num_merges, len(tokens), min_frequency)
+        else:
+            pieces = [[symbol_ids[symbol] for symbol in _symbols(piece, alphabet)] for piece in counts]
+            learn_merges = fast.load_engine(engine).learn_merges
+            steps = learn_merges(pieces, list(counts.values()), num_merges, len(tokens), min_frequency)
         merges: list[Pair] = []
-        for step in watched(steps, num_merges, progress, desc="merges"):
+        for step in show_progress(steps, num_merges, progress, desc="merges"):
             left, right = step.pair
             merges.append(step.pair)
             tokens.append(tokens[left] + tokens[right])
         return cls(tokens, merges, pattern, {name: len(tokens) + k for k, name in enumerate(names)})
 
-    def with_special_tokens(self, names: Iterable[str]) -> BPETokenizer:
+    def with_special_tokens(self, names: Iterable[str]) -> Self:
         """The same tokenizer with more special tokens, whose ids follow the largest one in use."""
-        added = special.different(names)
-        special.different([*self.special_tokens, *added])
-        ids = {name: self.vocab_size + k for k, name in enumerate(added)}
-        return BPETokenizer(
-            self.vocabulary, self.merges, self.split, self.special_tokens | ids, self.whole_pieces
-        )
+        added = special.check_names(names)
+        special.check_names([*self.special_tokens, *added])
+        specials = {**self.special_tokens, **{name: self.vocab_size + k for k, name in enumerate(added)}}
+        return type(self)(self.vocabulary, self.merges, self.split, specials, self.whole_pieces)
 
     # -- encoding ------------------------------------------------------------------------------------
 
@@ -212,47 +181,78 @@ class BPETokenizer:
         disallowed_special: special.Names = "all",
         engine: str = "auto",
     ) -> list[int]:
-        """The ids of the text.
+        """Encode a text, as `Tokenizer.encode`.
 
-        allowed_special: special tokens that are taken as such where the text holds them, or "all".
-        disallowed_special: those at which to raise, also where they are allowed; by default all that are
-        not allowed. With () they are ordinary text.
+        engine: as in `train`; all give the same ids.
 
-        Raises ValueError, naming it and its position, for a special token that is not allowed, for a
-        character (or byte) outside the alphabet, and for a lone surrogate.
+        Raises as `Tokenizer.encode`; for a character (or byte) outside the alphabet it names the position.
         """
-        array = self._encoded(text, allowed_special, disallowed_special, engine)
-        if array is not None:
-            listed: list[int] = array.tolist()
-            return listed
-        refuse_surrogates(text)
-        engine = engine_for(engine, len(text))
-        if engine == "compiled":
-            engine = "incremental"  # it says which symbol has no token
-        apply_merges = engine_named(engine).apply_merges
         ids: list[int] = []
-        start = 0
-        for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
-            for piece in [part] if is_special else presplit.pieces(part, self.split):
-                token = self._as_token(piece)
-                if is_special:
-                    ids.append(self.special_tokens[piece])
-                elif self.whole_pieces and token in self._ids:
-                    ids.append(self._ids[token])
-                else:
-                    try:
-                        ids += self._merged(token, apply_merges, cached=engine != "naive")
-                    except KeyError as error:
-                        raise self._unknown(error.args[0], piece, start) from None
-                start += len(piece)
+        rows = self._encode_rows(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special, engine=engine
+        )
+        for row in rows:
+            ids += row if isinstance(row, list) else row.tolist()
         return ids
 
-    def _merged(self, piece: Any, apply_merges: Callable[..., list[int]], cached: bool) -> list[int]:
-        """The ids of a piece. Raises KeyError for a symbol outside the alphabet."""
-        if not cached:
-            return apply_merges([self._symbol_ids[symbol] for symbol in piece], self._ranks)
+    def encode_array(self, text: str, **options: Any) -> NDArray[numpy.int32]:
+        """Encode a text to an array, as `Tokenizer.encode_array`; the compiled engine makes no list."""
+        import numpy
+
+        rows = list(self._encode_rows(text, **options))
+        if len(rows) == 1 and not isinstance(rows[0], list):
+            array: NDArray[numpy.int32] = rows[0]
+            return array
+        for row in rows:
+            if isinstance(row, list) and row and max(row) > LARGEST_ID:
+                raise ValueError(f"id {max(row)} is too large for an array of int32: `encode` gives a list")
+        arrays = [numpy.asarray(row, dtype=numpy.int32) for row in rows]
+        return numpy.concatenate([numpy.empty(0, dtype=numpy.int32), *arrays])
+
+    def _encode_rows(
+        self,
+        text: str,
+        *,
+        allowed_special: special.Names = (),
+        disallowed_special: special.Names = "all",
+        engine: str = "auto",
+    ) -> Iterator[Any]:
+        """Encode part by part, cut at special tokens: lists of ids, arrays from the compiled engine."""
+        refuse_surrogates(text)
+        engine = fast.choose_engine(engine, len(text))
+        start = 0
+        parts = special.parts(text, self.special_tokens, allowed_special, disallowed_special)
+        for part, is_special in parts:
+            if is_special:
+                yield [self.special_tokens[part]]
+            else:
+                try:
+                    yield self._encode_ordinary(part, engine)
+                except KeyError:
+                    self._refuse_unknown(part, start)
+                    raise
+            start += len(part)
+
+    def _encode_ordinary(self, text: str, engine: str = "incremental") -> Any:
+        """Encode text that holds no special token. Raises KeyError for a symbol outside the alphabet."""
+        if engine == "compiled":
+            return self._encoder.encode(text)
+        apply_merges = fast.load_engine(engine).apply_merges
         ids: list[int] = []
-        for run in runs.cut(piece, self._joints):
+        for piece in presplit.pieces(text, self.split):
+            symbols = _symbols(piece, self.alphabet)
+            if self.whole_pieces and symbols in self._ids:
+                ids.append(self._ids[symbols])
+            elif engine == "naive":
+                ids += apply_merges([self._symbol_ids[symbol] for symbol in symbols], self._ranks)
+            else:
+                ids += self._encode_runs(symbols, apply_merges)
+        return ids
+
+    def _encode_runs(self, symbols: Any, apply_merges: Callable[..., list[int]]) -> list[int]:
+        """Encode a piece run by run, remembering the ids of short runs."""
+        ids: list[int] = []
+        for run in presplit.cut_runs(symbols, self._joints):
             merged = self._cache.get(run)
             if merged is None:
                 merged = apply_merges([self._symbol_ids[symbol] for symbol in run], self._ranks)
@@ -261,125 +261,62 @@ class BPETokenizer:
             ids += merged
         return ids
 
-    def _unknown(self, symbol: int | str, piece: str, start: int) -> ValueError:
-        """The error for a symbol outside the alphabet; `start` is where the piece begins in the text."""
-        if isinstance(symbol, str):
-            position = piece.index(symbol)
-            name = f"character {symbol!r} (U+{ord(symbol):04X})"
-        else:
-            encoded = piece.encode("utf-8")
-            position = len(encoded[: encoded.index(symbol)].decode("utf-8", "ignore"))
-            name = f"byte 0x{symbol:02x} of {piece[position]!r}"
-        return ValueError(
-            f"{name} at position {start + position} is not among the {len(self._symbol_ids):,} base tokens"
-        )
-
-    def encode_array(
-        self,
-        text: str,
-        *,
-        allowed_special: special.Names = (),
-        disallowed_special: special.Names = "all",
-        engine: str = "auto",
-    ) -> NDArray[numpy.int32]:
-        """The ids of the text as a numpy array of int32, of shape (number of tokens,).
-
-        The options are those of `encode`. The compiled engine makes the array without a list. Raises
-        ValueError as `encode` does, and for the id of a special token that int32 can't hold.
-        """
-        import numpy
-
-        array = self._encoded(text, allowed_special, disallowed_special, engine)
-        if array is not None:
-            return array
-        ids = self.encode(
-            text, allowed_special=allowed_special, disallowed_special=disallowed_special, engine=engine
-        )
-        if ids and max(ids) > LARGEST_ID:
-            raise ValueError(f"id {max(ids)} is too large for an array of int32: `encode` gives a list")
-        return numpy.array(ids, dtype=numpy.int32)
-
-    def _encoded(
-        self, text: str, allowed_special: special.Names, disallowed_special: special.Names, engine: str
-    ) -> NDArray[numpy.int32] | None:
-        """The ids by the compiled engine; None for another, and where a symbol or an id can't be taken."""
-        if not isinstance(text, str) or engine_for(engine, len(text)) != "compiled":
-            return None
-        import numpy
-
-        arrays = []
-        for part, is_special in special.parts(text, self.special_tokens, allowed_special, disallowed_special):
-            if is_special and self.special_tokens[part] > LARGEST_ID:
-                return None
-            if is_special:
-                arrays.append(numpy.array([self.special_tokens[part]], dtype=numpy.int32))
-            elif (ids := self._encoder.encode(part)) is not None:
-                arrays.append(ids)
-            else:
-                return None
-        if len(arrays) == 1:
-            return arrays[0]
-        return numpy.concatenate([numpy.empty(0, dtype=numpy.int32), *arrays])
+    def _refuse_unknown(self, text: str, start: int) -> None:
+        """Raise ValueError for the first symbol outside the alphabet; `start` is where the text begins."""
+        for piece in presplit.pieces(text, self.split):
+            whole = self.whole_pieces and _symbols(piece, self.alphabet) in self._ids
+            for position, character in enumerate("" if whole else piece, start):
+                for symbol in _symbols(character, self.alphabet):
+                    if symbol in self._symbol_ids:
+                        continue
+                    name = f"character {character!r} (U+{ord(character):04X})"
+                    if isinstance(symbol, int):
+                        name = f"byte 0x{symbol:02x} of {character!r}"
+                    known = f"the {len(self._symbol_ids):,} base tokens"
+                    raise ValueError(f"{name} at position {position} is not among {known}")
+            start += len(piece)
 
     @cached_property
     def _encoder(self) -> Encoder:
-        from bpe.compiled import Encoder
+        from bpe.fast.compiled import Encoder
 
         return Encoder(self.vocabulary, self._symbol_ids, self._ranks, self.split, self.whole_pieces)
-
-    def tokens(self, text: str, **options: Any) -> list[Token | None]:
-        """The tokens of the text; the options are those of `encode`."""
-        return [self.token(i) for i in self.encode(text, **options)]
-
-    def _as_token(self, piece: str) -> Any:
-        return piece.encode("utf-8") if self.alphabet == "bytes" else piece
 
     @cached_property
     def _joints(self) -> set[tuple[object, object]]:
         merged: Any = [(self.vocabulary[left], self.vocabulary[right]) for left, right in self.merges]
-        return runs.joints(merged)
+        return presplit.find_joints(merged)
 
     # -- decoding ------------------------------------------------------------------------------------
 
-    def token(self, id: int) -> Token | None:
-        """The token of one id: bytes, or str for an alphabet of characters; None for an unused id.
-
-        Raises TypeError for what is no integer, ValueError out of range.
-        """
-        index = id_below(id, self.vocab_size)
-        if index in self._special_names:
-            name = self._special_names[index]
-            return name.encode("utf-8") if self.alphabet == "bytes" else name
-        return self.vocabulary[index] if index < len(self.vocabulary) else None
-
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
-        """The text of the ids.
+        """Decode ids to text.
 
-        errors: what to do where their bytes are not UTF-8, as for `bytes.decode`. The default shows
-        U+FFFD, which loses the bytes; "strict" raises UnicodeDecodeError.
+        errors: what to do if their bytes are not UTF-8, as for `bytes.decode`. The default shows U+FFFD,
+        which loses the bytes; "strict" raises UnicodeDecodeError.
 
-        Raises TypeError for an id that is no integer, ValueError for one out of range or not in use.
+        Raises TypeError for an id that is not an check_integer, ValueError for one out of range or not in use.
         """
         # A character may be spread over several tokens, so bytes are joined before they are decoded.
         return self.decode_bytes(ids).decode("utf-8", errors)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of the ids, in UTF-8 for an alphabet of characters. Raises as `decode` does."""
+        """Decode ids to bytes, in UTF-8 for an alphabet of characters. Raises as `decode`."""
         joined = io.BytesIO()  # b"".join would keep a record of 80 bytes for each token
-        joined.writelines(self._decoded(ids))
+        joined.writelines(self._decode_each(ids))
         return joined.getvalue()
 
-    def _decoded(self, ids: Iterable[int]) -> Iterator[bytes]:
+    def _decode_each(self, ids: Iterable[int]) -> Iterator[bytes]:
         table, vocab_size = self._bytes_by_id, self.vocab_size
         for position, i in enumerate(ids):
-            token = table.get(id_below(i, vocab_size))
+            token = table.get(check_id(i, vocab_size))
             if token is None:
                 raise ValueError(f"id {i} at position {position} is not in use: no token has it")
             yield token
 
     @cached_property
     def _bytes_by_id(self) -> dict[int, bytes]:
-        # One object for each token, however often it occurs: a long text then takes little memory.
+        # One object for each token, however often it occurs, so a long text takes little memory.
         tokens = {i: token for i, token in enumerate(self.vocabulary) if token is not None}
         return {
             i: token.encode("utf-8") if isinstance(token, str) else token
@@ -388,37 +325,29 @@ class BPETokenizer:
 
     # -- what it is ----------------------------------------------------------------------------------
 
+    def token(self, id: int) -> Token | None:
+        """Return the token of an id: bytes, or str for an alphabet of characters; None for an unused id.
+
+        A special token comes as its UTF-8 where the alphabet is bytes. Raises as `Tokenizer.token`.
+        """
+        index = check_id(id, self.vocab_size)
+        if index in self._special_names:
+            name: Token = _symbols(self._special_names[index], self.alphabet)
+            return name
+        return self.vocabulary[index] if index < len(self.vocabulary) else None
+
     @property
     def vocab_size(self) -> int:
         """The largest id + 1, special tokens and unused ids included."""
         return max(len(self.vocabulary), 1 + max(self._special_names, default=-1))
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, over the five things that define the tokenizer."""
-        return storage.fingerprint(self.KIND, self._content())
+    def __len__(self) -> int:
+        """The number of ids in use, so without holes."""
+        return len(self._ids) + len(self._special_names)
 
     def save(self, path: str | Path) -> None:
-        """Write the tokenizer as JSON; an earlier file is replaced only when all is written."""
-        storage.save(path, self.KIND, self._content(), ties="first occurrence")
-
-    @classmethod
-    def load(cls, path: str | Path) -> BPETokenizer:
-        """Read what `save` wrote. Raises ValueError for any other or damaged file."""
-        content = storage.load(path, cls.KIND)
-        try:
-            tokens = content["tokens"]
-            if content["alphabet"] == "bytes":
-                tokens = [None if token is None else bytes.fromhex(token) for token in tokens]
-            return cls(
-                tokens,
-                content["merges"],
-                content["split"],
-                content["special_tokens"],
-                content["whole_pieces"],
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+        """Write the tokenizer as JSON; an existing file is replaced only once the new one is complete."""
+        saving.save_content(path, self.KIND, self._content(), ties="first occurrence")
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -427,74 +356,123 @@ class BPETokenizer:
             "tokens": [token.hex() if isinstance(token, bytes) else token for token in self.vocabulary],
             "merges": self.merges,
             "split": self.split,
-            "special_tokens": self.special_tokens,
+            "special_tokens": dict(self.special_tokens),
             "whole_pieces": self.whole_pieces,
+        }
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> Self:
+        tokens = content["tokens"]
+        if content["alphabet"] == "bytes":
+            tokens = [None if token is None else bytes.fromhex(token) for token in tokens]
+        return cls(
+            tokens, content["merges"], content["split"], content["special_tokens"], content["whole_pieces"]
+        )
+
+    def _own_facts(self) -> dict[str, str]:
+        return {
+            "alphabet": self.alphabet,
+            "merges": f"{len(self.merges):,}",
+            "split": "  ".join(self.split) or "none",
         }
 
     def __repr__(self) -> str:
         return (
-            f"<BPETokenizer: {self.vocab_size:,} tokens over {self.alphabet}, {len(self.merges):,} merges, "
+            f"<BPETokenizer: {len(self):,} tokens over {self.alphabet}, {len(self.merges):,} merges, "
             f"{len(self.special_tokens)} special>"
         )
 
 
-def _steps(
-    counts: Mapping[str, int], base: Sequence[Any], num_merges: int, min_frequency: int, engine: str
-) -> Iterator[MergeStep]:
-    """The merges that an engine learns from counted pieces."""
-    base_ids: dict[Any, int] = {token[0]: i for i, token in enumerate(base)}
-    as_bytes = isinstance(base[0], bytes)
-    if engine == "compiled":
-        from bpe import compiled
-
-        symbols, weights = compiled.laid_out(counts, base_ids, as_bytes)
-        return compiled.learn(symbols, weights, num_merges, len(base), min_frequency)
-    pieces = [[base_ids[symbol] for symbol in (piece.encode() if as_bytes else piece)] for piece in counts]
-    steps: Iterator[MergeStep] = engine_named(engine).learn_merges(
-        pieces, list(counts.values()), num_merges, len(base), min_frequency
-    )
-    return steps
+def _symbols(piece: str, alphabet: str) -> Any:
+    """Return what a piece is made of: its bytes, or the piece itself for an alphabet of characters."""
+    return piece.encode("utf-8") if alphabet == "bytes" else piece
 
 
-def _num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
-    num_merges = integer(vocab_size, "vocab_size") - num_base - num_special
-    if num_merges < 0:
-        raise ValueError(
-            f"vocab_size {vocab_size:,} is too small: there are {num_base:,} base tokens and {num_special:,} "
-            f"special tokens, so the least is {num_base + num_special:,}"
-        )
-    return num_merges
+# --- the parts of a tokenizer, validated on construction
 
 
-def _checked_counts(counts: Mapping[str, int]) -> dict[str, int]:
-    checked: dict[str, int] = {}
-    for piece, count in mapping_of(counts, "counts").items():
-        if not isinstance(piece, str) or not piece:
-            raise ValueError(f"a piece must be a string that is not empty, not {piece!r}")
-        try:
-            refuse_surrogates(piece)
-        except ValueError as error:
-            raise ValueError(f"piece {piece!r}: {error}") from None
-        checked[piece] = integer(count, f"the count of {piece!r}", least=1)
-    return checked
+def _set_apart(
+    tokens: Sequence[Token | None], special_tokens: dict[str, int]
+) -> tuple[list[Token | None], dict[str, int]]:
+    """Separate the ordinary tokens from the special ones, which may be among `tokens` or not."""
+    ordinary, ids = list(tokens), {}
+    names: dict[int, str] = {}
+    for name in special.check_names(special_tokens):
+        i = check_integer(special_tokens[name], f"the id of special token {name!r}", least=0)
+        held = ordinary[i] if i < len(ordinary) else None
+        if i in names or held not in (None, name, name.encode("utf-8")):
+            raise ValueError(f"special token {name!r} has the id {i}, which is {names.get(i, held)!r}")
+        names[i], ids[name] = name, i
+        if held is not None:
+            ordinary[i] = None
+    while ordinary and len(ordinary) - 1 in names:
+        ordinary.pop()
+    return ordinary, ids
 
 
-def _base_tokens(alphabet: str, given: Iterable[Token] | None, counts: Mapping[str, int]) -> list[Any]:
-    """The tokens that training starts from: all bytes, or the sorted characters."""
-    if alphabet not in ("bytes", "characters"):
-        raise ValueError(f"unknown alphabet {alphabet!r}: choose 'bytes' or 'characters'")
-    if alphabet == "bytes":
-        if given is not None:
-            raise ValueError("base_tokens are for alphabet='characters'; bytes are always all 256")
-        return [bytes([value]) for value in range(256)]
-    needed = set().union(*counts)
-    base = needed if given is None else set(given)
-    for token in base:
-        if not isinstance(token, str) or len(token) != 1:
-            raise ValueError(f"a base token must be a single character, not {token!r}")
-    if missing := needed - base:
-        character = min(missing)
-        raise ValueError(
-            f"character {character!r} (U+{ord(character):04X}) of the training text is not in base_tokens"
-        )
-    return sorted(base)
+def as_pairs(merges: Iterable[Pair]) -> list[Pair]:
+    """The merges as tuples of int. Raises TypeError, naming the rank, for what is no pair of integers."""
+    pairs: list[Pair] = []
+    for rank, pair in enumerate(merges):
+        if type(pair) is tuple and list(map(type, pair)) == [int, int]:  # all of a trained tokenizer are
+            pairs.append(pair)
+            continue
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise TypeError(f"merge {rank} must be a pair of ids, not {pair!r}")
+        left, right = (check_integer(i, f"an id of merge {rank}") for i in pair)
+        pairs.append((left, right))
+    return pairs
+
+
+def find_alphabet(vocabulary: Sequence[Token | None]) -> Alphabet:
+    """Whether the tokens are bytes or str. Raises TypeError where they are mixed, neither, or none."""
+    kinds = {type(token) for token in vocabulary if token is not None}
+    if kinds not in ({bytes}, {str}):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none at all"
+        raise TypeError(f"tokens must be all bytes or all str (None where an id is not in use), not {names}")
+    return "bytes" if kinds == {bytes} else "characters"
+
+
+def index_tokens(vocabulary: Sequence[Token | None]) -> dict[Token, int]:
+    """token -> id. Raises ValueError for an empty token, a lone surrogate, and for the same token twice."""
+    ids: dict[Token, int] = {}
+    for i, token in enumerate(vocabulary):
+        if token is None:
+            continue
+        if not token:
+            raise ValueError(f"token {i} is empty")
+        if isinstance(token, str):
+            refuse_surrogates(token)
+        if ids.setdefault(token, i) != i:
+            raise ValueError(f"tokens {ids[token]} and {i} are both {token!r}")
+    return ids
+
+
+def rank_pairs(
+    merges: Sequence[Pair], vocabulary: Sequence[Token | None], ids: Mapping[Token, int]
+) -> dict[Pair, tuple[int, int]]:
+    """pair -> (rank, id of the joined token).
+
+    Raises ValueError unless each merge joins tokens that are single symbols or made by an earlier merge,
+    into a token of the vocabulary that no other merge makes: then a merge never makes a pair of a lower
+    rank than its own, on which the engines rely.
+    """
+    ranks: dict[Pair, tuple[int, int]] = {}
+    made: set[int] = set()
+    for rank, pair in enumerate(merges):
+        joining: list[Any] = []
+        for i in pair:
+            token = vocabulary[i] if 0 <= i < len(vocabulary) else None
+            if token is None:
+                raise ValueError(f"merge {rank} uses the id {i}, which no token has")
+            if len(token) > 1 and i not in made:
+                raise ValueError(f"merge {rank} uses token {i}, {token!r}, which no earlier merge makes")
+            joining.append(token)
+        joined = joining[0] + joining[1]
+        if joined not in ids:
+            raise ValueError(f"merge {rank} makes {joined!r}, which is not among the tokens")
+        if ids[joined] in made:
+            raise ValueError(f"merge {rank} makes {joined!r}, which an earlier merge makes already")
+        made.add(ids[joined])
+        ranks[pair] = rank, ids[joined]
+    return ranks

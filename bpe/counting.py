@@ -2,61 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
-from bpe import presplit, special
-from bpe.engines import engine_for
-from bpe.inputs import documents_of
-
-if TYPE_CHECKING:
-    from bpe.compiled import Pieces
+from bpe import fast, presplit, special
+from bpe._validate import check_documents, check_integer, check_mapping, refuse_surrogates
 
 
 def count_pieces(
     documents: str | Iterable[str], pattern: presplit.Pattern = None, special_tokens: Iterable[str] = ()
 ) -> dict[str, int]:
-    """How often each piece occurs, in the order of first appearance.
+    """Count each piece, in order of first appearance.
 
-    documents: a str, or an iterable of str; read once, so a generator over a large corpus will do.
+    documents: a str, or an iterable of str; read once, so a generator over a large corpus works.
     pattern: how each document is cut, as in `BPETokenizer.train`.
-    special_tokens: documents are cut at them too, and they are not counted.
+    special_tokens: documents are cut at these too, and they are not counted.
 
     The order decides ties in `BPETokenizer.train_from_counts`.
 
     >>> count_pieces("to be or not to be", "words")
     {'to': 2, ' ': 5, 'be': 2, 'or': 1, 'not': 1}
     """
-    return dict(counted(documents, pattern, special.different(special_tokens)).items())
+    return dict(count(documents, pattern, special.check_names(special_tokens)).items())
 
 
-def counted(
-    documents: str | Iterable[str], pattern: presplit.Pattern, names: Collection[str]
+def count(
+    documents: str | Iterable[str], pattern: presplit.Pattern, special_tokens: Collection[str]
 ) -> Mapping[str, int]:
-    """What `count_pieces` gives; of a long text whose split is compiled, as `bpe.compiled.Pieces`."""
+    """Count as `count_pieces`; a long text with a pattern that is compiled gives `fast.PieceCounts`."""
     expressions = presplit.resolve(pattern)
     counts: dict[str, int] = {}
-    for document in documents_of(documents):
-        for part, is_special in special.parts(document, names):
+    for document in check_documents(documents):
+        for part, is_special in special.parts(document, special_tokens):
             if is_special:
                 continue
-            pieces = _compiled_pieces(part, expressions)
+            pieces = fast.count_pieces(part, expressions)
             if pieces is not None and part is documents:
                 return pieces
-            for piece, count in pieces.items() if pieces is not None else _each(part, expressions):
-                counts[piece] = counts.get(piece, 0) + count
+            if pieces is not None:
+                for piece, number in pieces.items():
+                    counts[piece] = counts.get(piece, 0) + number
+            else:
+                for piece in presplit.pieces(part, expressions):
+                    counts[piece] = counts.get(piece, 0) + 1
     return counts
 
 
-def _compiled_pieces(text: str, expressions: tuple[str, ...]) -> Pieces | None:
-    """The pieces of a text, if it is long enough and there is a compiled scanner for its split."""
-    if engine_for("auto", len(text)) != "compiled":
-        return None
-    from bpe import compiled, scanner
+def check_counts(counts: Mapping[str, int]) -> Mapping[str, int]:
+    """Return the counts with Python's own integers; those that this module counted are sound already.
 
-    return compiled.counted(text, expressions) if scanner.knows(expressions) else None
+    Raises TypeError or ValueError, naming the piece, for anything that is not a piece or a count.
+    """
+    if isinstance(counts, fast.PieceCounts):
+        return counts
+    checked: dict[str, int] = {}
+    for piece, number in check_mapping(counts, "counts").items():
+        if not isinstance(piece, str) or not piece:
+            raise ValueError(f"a piece must be a non-empty string, not {piece!r}")
+        try:
+            refuse_surrogates(piece)
+        except ValueError as error:
+            raise ValueError(f"piece {piece!r}: {error}") from None
+        checked[piece] = check_integer(number, f"the count of {piece!r}", least=1)
+    return checked
 
 
-def _each(text: str, expressions: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """The pieces of a text, one after the other."""
-    return ((piece, 1) for piece in presplit.pieces(text, expressions))
+def count_characters(counts: Mapping[str, int]) -> int:
+    """Return the number of characters in all different pieces together (bytes for `fast.PieceCounts`)."""
+    return counts.size if isinstance(counts, fast.PieceCounts) else sum(map(len, counts))
+
+
+def base_tokens(alphabet: str, given: Iterable[str | bytes] | None, pieces: Iterable[str]) -> list[Any]:
+    """Return the tokens that training starts from: all bytes, or the sorted characters."""
+    if alphabet not in ("bytes", "characters"):
+        raise ValueError(f"unknown alphabet {alphabet!r}: choose 'bytes' or 'characters'")
+    if alphabet == "bytes":
+        if given is not None:
+            raise ValueError("base_tokens are for alphabet='characters'; bytes are always all 256")
+        return [bytes([value]) for value in range(256)]
+    needed: set[Any] = set().union(*pieces)
+    base = needed if given is None else set(given)
+    for token in base:
+        if not isinstance(token, str) or len(token) != 1:
+            raise ValueError(f"a base token must be a single character, not {token!r}")
+    if missing := needed - base:
+        character = min(missing)
+        raise ValueError(
+            f"character {character!r} (U+{ord(character):04X}) of the training text is not in base_tokens"
+        )
+    return sorted(base)
+
+
+def num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
+    """Return how many merges make a vocabulary of that size. Raises ValueError if it is too small."""
+    number = check_integer(vocab_size, "vocab_size") - num_base - num_special
+    if number < 0:
+        raise ValueError(
+            f"vocab_size {vocab_size:,} is too small: there are {num_base:,} base tokens and {num_special:,} "
+            f"special tokens, so the least is {num_base + num_special:,}"
+        )
+    return number

@@ -6,11 +6,13 @@ left by the one before. The pieces are the matches and the gaps between them, so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from itertools import pairwise
+from typing import AnyStr
 
 import regex
 
-from bpe.inputs import refuse_surrogates
+from bpe._validate import refuse_surrogates
 
 # Contractions, letters, digits, other signs, each with one space before; then white space. As published
 # with GPT-2; tiktoken's spelling of it cuts in the same places.
@@ -117,3 +119,34 @@ def pieces(text: str, expressions: Iterable[str]) -> list[str]:
         compiled = regex.compile(expression)
         current = [piece for longer in current for piece in _cut(longer, compiled)]
     return current
+
+
+# A boundary between two symbols only goes away when a merge joins a token that ends in the left symbol to a
+# token that begins with the right one. A tokenizer has few such joints, so most of a text falls into short
+# runs that no merge reaches across: each can be encoded by itself, and need not be encoded twice.
+
+
+def find_joints(merged: Iterable[tuple[AnyStr, AnyStr]]) -> set[tuple[object, object]]:
+    """The pairs of symbols at which merges join tokens.
+
+    merged: the two tokens of each merge.
+
+    >>> find_joints([("t", "h"), ("th", "e")]) == {("t", "h"), ("h", "e")}
+    True
+    """
+    return {(left[-1], right[0]) for left, right in merged}
+
+
+def cut_runs(symbols: AnyStr, joints: Container[tuple[object, object]]) -> Iterator[AnyStr]:
+    """Cut a text, or bytes, where no merge can reach across; the runs joined are the whole.
+
+    >>> list(cut_runs("the tenth", {("t", "h"), ("h", "e")}))
+    ['the', ' ', 't', 'e', 'n', 'th']
+    """
+    start = 0
+    for end, pair in enumerate(pairwise(symbols), start=1):
+        if pair not in joints:
+            yield symbols[start:end]
+            start = end
+    if symbols:
+        yield symbols[start:]

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from bpe.inputs import items_of, refuse_surrogates
+from bpe._validate import check_items, refuse_surrogates
 
 Names = Iterable[str] | Literal["all"]
 
 
-def different(special_tokens: Iterable[str], what: str = "special token") -> list[str]:
+def check_names(special_tokens: Iterable[str], what: str = "special token") -> list[str]:
     """The special tokens as a list. Raises TypeError or ValueError unless they are different strings.
 
     what: how messages call one of them.
@@ -20,7 +20,7 @@ def different(special_tokens: Iterable[str], what: str = "special token") -> lis
     plural = f"{what}s".replace(" ", "_")
     if isinstance(special_tokens, str):
         raise TypeError(f"{plural} must be a list of strings, not the string {special_tokens!r}")
-    names = list(items_of(special_tokens, plural))
+    names = list(check_items(special_tokens, plural))
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str):

@@ -40,7 +40,7 @@ def chapters(number: str = "") -> list[Path]:
 
 def write_copy(path: Path, copy: Path) -> None:
     """Writes a chapter without outputs, for a reader is asked to predict them."""
-    from bpe.files import write_atomically
+    from bpe._files import write_atomically
 
     notebook = json.loads(path.read_bytes())
     for cell in notebook["cells"]:

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-from bpe.files import write_atomically
+from bpe._files import write_atomically
 from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbclient.output_widget import OutputWidget

@@ -2,6 +2,6 @@
 
 from importlib.util import find_spec
 
-from bpe.engines import ENGINES as ALL
+from bpe.fast import ENGINES as ALL
 
 ENGINES = [name for name in ALL if name != "auto" and (name != "compiled" or find_spec("numba"))]

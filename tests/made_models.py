@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
-from bpe.formats.sentencepiece_model import KINDS
-from bpe.unigram import Piece
+from bpe.formats.sentencepiece import KINDS
+from bpe.subwords.unigram import Piece
 
 NUMBERS = {kind: number for number, kind in KINDS.items()}
 

@@ -19,7 +19,8 @@ from click.testing import CliRunner  # noqa: E402
 from works import Work  # noqa: E402
 
 import benchmarks  # noqa: E402
-from bpe import corpora, results  # noqa: E402
+from bpe import corpora  # noqa: E402
+from bpe.minigpt import results  # noqa: E402
 
 WORK = Work("train-2000-poems", "training", "train", ("compiled", "rustbpe"), "poems-2000", None, 3)
 RUN = {"seconds": 2.0, "cores": 1.0, "peak_mb": 30.04, "grown_mb": 1.0, "fingerprint": "ab"}

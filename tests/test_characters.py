@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe import CharTokenizer, storage
-from bpe.inputs import STRETCH, refuse_surrogates
+from bpe import CharTokenizer, saving
+from bpe._validate import STRETCH, refuse_surrogates
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -103,7 +103,7 @@ def test_ids_out_of_range_or_no_integers_are_refused():
 )
 def test_content_that_is_wrong_though_its_fingerprint_is_right(tmp_path, entry):
     path = tmp_path / "tokenizer.json"
-    storage.save(path, CharTokenizer.KIND, {"characters": ["a", "b"], "unknown": None} | entry)
+    saving.save_content(path, CharTokenizer.KIND, {"characters": ["a", "b"], "unknown": None} | entry)
     with pytest.raises(ValueError, match=r"tokenizer\.json is damaged: "):
         CharTokenizer.load(path)
 

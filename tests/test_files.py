@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bpe.files import remove_left_over, write_atomically
+from bpe._files import remove_left_over, write_atomically
 
 
 def test_writes_and_overwrites(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_reset_that_fails_leaves_the_copy(monkeypatch: pytest.MonkeyPatch) -> 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "work")
 
-    monkeypatch.setattr("bpe.files.write_atomically", full)
+    monkeypatch.setattr("bpe._files.write_atomically", full)
     with pytest.raises(OSError, match="No space"):
         lab.reset("05")
     assert work() == {"05_poems.ipynb": MINE}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bpe
-from bpe.progress import wanted, watched
+from bpe._progress import show_progress, wanted
 
 ROOT = Path(bpe.__file__).parents[1]
 WITH_EXAMPLES = sorted(
@@ -65,10 +65,10 @@ def test_no_progress_bar_where_output_is_compared(monkeypatch, variable, value):
 
 def test_watching_changes_nothing(capsys):
     seen: list[int] = []
-    assert list(watched(range(3), 3, seen.append)) == seen == [0, 1, 2]
-    assert list(watched(range(3), 3, False)) == [0, 1, 2]
+    assert list(show_progress(range(3), 3, seen.append)) == seen == [0, 1, 2]
+    assert list(show_progress(range(3), 3, False)) == [0, 1, 2]
     assert capsys.readouterr().err == ""
-    assert list(watched(range(3), 3, True, delay=0)) == [0, 1, 2]
+    assert list(show_progress(range(3), 3, True, delay=0)) == [0, 1, 2]
     assert "0/3" in capsys.readouterr().err
 
 

@@ -102,7 +102,7 @@ def exercise_4(recover_merges: Callable[[list[bytes]], list[Pair]]) -> str | Non
     for backwards in (False, True):
         for tokenizer in _tokenizers():
             tokens = [token for token in tokenizer.vocabulary if isinstance(token, bytes)]
-            merges = tokenizer.merges
+            merges = list(tokenizer.merges)
             if backwards:  # the single bytes are the first 256, in whatever order
                 tokens[:256] = reversed(tokens[:256])
                 merges = [(_moved(left), _moved(right)) for left, right in merges]

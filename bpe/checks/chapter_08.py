@@ -9,7 +9,7 @@ from typing import Any
 
 from bpe import naive
 from bpe.checks import exercise
-from bpe.pairs import count_pairs, merge_pair
+from bpe.naive import count_pairs, merge_pair
 
 Pair = tuple[Any, Any]
 

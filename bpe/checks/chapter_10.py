@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from numbers import Real
 
-from bpe import WordPiece, lattice, unigram_training
+from bpe import WordPiece
 from bpe.checks import exercise
-from bpe.words import END
+from bpe.subwords import lattice, unigram_training
+from bpe.subwords.words import END
 
 
 def _words(tokens: list[str]) -> list[str]:

@@ -155,7 +155,7 @@ def _heal(tokenizer: BPETokenizer, prompt: str) -> tuple[list[int], list[int]]:
     if not ids:
         return [], []
     last: Any = tokenizer.token(ids[-1])
-    vocabulary: list[Any] = tokenizer.vocabulary
+    vocabulary: Any = tokenizer.vocabulary
     return ids[:-1], [i for i, token in enumerate(vocabulary) if token and token.startswith(last)]
 
 

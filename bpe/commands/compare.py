@@ -7,8 +7,8 @@ from typing import IO
 
 import click
 
-from bpe.commands.shared import TEXT_FILE, TOKENIZER, encoded, special_tokens_option, texts
-from bpe.loading import load_tokenizer
+from bpe.commands.shared import TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
+from bpe.saving import load_tokenizer
 
 
 @click.command()
@@ -42,7 +42,7 @@ def _counted(path: Path, documents: list[str], special_tokens: str) -> tuple[int
     """The vocabulary size of a tokenizer and the number of tokens in the documents."""
     tokenizer = load_tokenizer(path)
     try:
-        tokens = sum(len(encoded(tokenizer, document, special_tokens)) for document in documents)
+        tokens = sum(len(encode_text(tokenizer, document, special_tokens)) for document in documents)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return tokenizer.vocab_size, tokens

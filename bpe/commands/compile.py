@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import click
 
 from bpe.bytepair import BPETokenizer
-from bpe.words import WordBPE
+from bpe.subwords.words import WordBPE
 
 # Long enough to be cut and counted by compiled code, in two parts, with more different pieces than a table
 # has room for at first.

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from bpe import idfiles
-from bpe.commands.shared import TOKENIZER, decoded, refuse_replacing, texts
-from bpe.files import write_atomically
-from bpe.loading import Tokenizer, load_tokenizer
+from bpe import saving
+from bpe._files import write_atomically
+from bpe.commands.shared import TOKENIZER, refuse_replacing, texts
+from bpe.saving import load_tokenizer
+from bpe.tokenizer import Tokenizer
 
 
 @click.command()
@@ -36,7 +37,7 @@ def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Pa
     if output is not None:
         refuse_replacing(output, [tokenizer, *files])
     loaded = load_tokenizer(tokenizer)
-    content = b"".join(decoded(loaded, row) for row in _rows(loaded, files, ids))
+    content = b"".join(loaded.decode_bytes(row) for row in _rows(loaded, files, ids))
     if output is None:
         click.echo(content, nl=False)
     else:
@@ -45,17 +46,17 @@ def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Pa
 
 def _rows(tokenizer: Tokenizer, files: tuple[Path, ...], ids: str | None) -> list[list[int]]:
     if ids is not None:
-        return [idfiles.parsed(ids, "--ids")]
+        return [saving.parse_ids(ids, "--ids")]
     if not files:
         [text] = texts((), None)
-        return [idfiles.parsed(text, "standard input")]
+        return [saving.parse_ids(text, "standard input")]
     for path in files:
         _refuse_ids_of_another(tokenizer, path)
-    return [idfiles.read(path) for path in files]
+    return [saving.read_ids(path) for path in files]
 
 
 def _refuse_ids_of_another(tokenizer: Tokenizer, path: Path) -> None:
-    owner = idfiles.owner(path.parent) if path.suffix in idfiles.ARRAY_SUFFIXES else None
+    owner = saving.folder_owner(path.parent) if path.suffix in saving.ARRAY_SUFFIXES else None
     if owner not in (None, tokenizer.fingerprint):
         raise ValueError(
             f"{path} holds ids of another tokenizer: the one beside it has the fingerprint {owner}, "

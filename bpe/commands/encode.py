@@ -7,14 +7,14 @@ from typing import IO
 
 import click
 
-from bpe import idfiles
-from bpe.commands.shared import TEXT_FILE, TOKENIZER, encoded, special_tokens_option, texts
-from bpe.loading import load_tokenizer
+from bpe import saving
+from bpe.commands.shared import TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
+from bpe.saving import load_tokenizer
 
 
 def _array_file(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
-    if value is not None and value.suffix not in idfiles.ARRAY_SUFFIXES:
-        raise click.BadParameter(f"{value} must end in {' or '.join(idfiles.ARRAY_SUFFIXES)}.")
+    if value is not None and value.suffix not in saving.ARRAY_SUFFIXES:
+        raise click.BadParameter(f"{value} must end in {' or '.join(saving.ARRAY_SUFFIXES)}.")
     return value
 
 
@@ -42,11 +42,11 @@ def encode(
       cat book.txt | python -m bpe encode tokenizer.json > ids.txt
     """
     loaded = load_tokenizer(tokenizer)
-    rows = [encoded(loaded, document, special_tokens) for document in texts(files, text)]
+    rows = [encode_text(loaded, document, special_tokens) for document in texts(files, text)]
     if output is None:
         for row in rows:
             click.echo(" ".join(map(str, row)))
         return
-    array = idfiles.as_array([i for row in rows for i in row], loaded.vocab_size, output.suffix)
-    idfiles.write(output, array)
+    array = saving.to_array([i for row in rows for i in row], loaded.vocab_size, output.suffix)
+    saving.write_ids(output, array)
     click.echo(f"{len(array):,} ids written to {output}", err=True)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bpe import corpora, idfiles
-from bpe.commands.shared import TOKENIZER, decoded, encoded, special_tokens_option
-from bpe.loading import load_tokenizer
+from bpe import corpora, saving
+from bpe._files import data_folder
+from bpe.characters import CharTokenizer
+from bpe.commands.shared import TOKENIZER, encode_text, special_tokens_option
+from bpe.saving import load_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,16 +43,19 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
     """
     loaded = load_tokenizer(tokenizer)
     texts = {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
-    folder = idfiles.folder(loaded, name or tokenizer.stem)
-    idfiles.claim(folder, loaded, force)
+    parent = data_folder() / "encoded"
+    if loaded.KIND == CharTokenizer.KIND:
+        parent /= "characters"
+    folder = parent / (name or tokenizer.stem)
+    saving.claim_folder(folder, loaded, force)
     click.echo(f"{folder}, fingerprint {loaded.fingerprint}")
     for split, text in texts.items():
         click.echo(f"Encoding {split}: {len(text):,} characters.", err=True)
-        ids = encoded(loaded, text, special_tokens)
-        if decoded(loaded, ids) != text.encode("utf-8"):
+        ids = encode_text(loaded, text, special_tokens)
+        if loaded.decode_bytes(ids) != text.encode("utf-8"):
             raise ValueError(f"the ids of {split} do not give its text back, so they are not written")
         path = folder / f"{split}.{suffix}"
-        idfiles.write(path, array := idfiles.as_array(ids, loaded.vocab_size, path.suffix))
+        saving.write_ids(path, array := saving.to_array(ids, loaded.vocab_size, path.suffix))
         click.echo(_row(path.name, array, text))
 
 

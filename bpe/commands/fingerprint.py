@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bpe.commands.shared import TOKENIZER
-from bpe.loading import load_tokenizer
+from bpe.saving import load_tokenizer
 
 
 @click.command()

@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from bpe import show
-from bpe.characters import CharTokenizer
-from bpe.commands.shared import TOKENIZER, encoded, print_longest_tokens, special_tokens_option
-from bpe.loading import Tokenizer, load_tokenizer
+from bpe.commands.shared import TOKENIZER, encode_text, print_longest_tokens, special_tokens_option
+from bpe.saving import load_tokenizer
 
 # Of the 256 colours that terminals share: light backgrounds, and black letters.
 BACKGROUNDS, BLACK = (153, 223, 194, 225, 189, 230), 16
@@ -30,31 +29,13 @@ def inspect(tokenizer: Path, text: str | None, special_tokens: str) -> None:
       python -m bpe inspect tokenizer.json --text "the cat"
     """
     loaded = load_tokenizer(tokenizer)
-    for label, value in _facts(loaded):
+    for label, value in loaded.facts().items():
         click.echo(f"{label:<16}{value}")
     print_longest_tokens(loaded)
     if text is not None:
-        ids = encoded(loaded, text, special_tokens)
+        ids = encode_text(loaded, text, special_tokens)
         click.echo(f"The text: {len(text):,} characters, {len(ids):,} tokens.")
         click.echo(_cut([show.readable(loaded.token(i) or "") for i in ids]))
-
-
-def _facts(tokenizer: Tokenizer) -> list[tuple[str, str]]:
-    kind = [("kind", tokenizer.KIND), ("tokens", f"{tokenizer.vocab_size:,}")]
-    fingerprint = [("fingerprint", tokenizer.fingerprint)]
-    if isinstance(tokenizer, CharTokenizer):
-        return [*kind, ("unknown token", repr(tokenizer.unknown)), *fingerprint]
-    return [
-        *kind,
-        ("alphabet", tokenizer.alphabet),
-        ("merges", f"{len(tokenizer.merges):,}"),
-        ("split", "\n                ".join(tokenizer.split) or "none"),
-        (
-            "special tokens",
-            ", ".join(f"{name} = {i}" for name, i in tokenizer.special_tokens.items()) or "none",
-        ),
-        *fingerprint,
-    ]
 
 
 def _cut(tokens: Sequence[str]) -> str:

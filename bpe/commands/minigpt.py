@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bpe import experiment
+from bpe.minigpt import experiment
 
 if TYPE_CHECKING:
-    from bpe.experiment_run import Run
+    from bpe.minigpt.run import Run
 
 corpus_option = click.option("--corpus", type=click.Choice(list(experiment.COMPARED)), required=True)
 profile_option = click.option(
@@ -47,7 +47,7 @@ def _print_record(record: dict[str, Any]) -> None:
 
 
 def _execute(run: Run, device: str, force: bool) -> None:
-    from bpe import experiment_run
+    from bpe.minigpt import run as experiment_run
 
     click.echo(run.folder)
     before = None if force else experiment_run.result(run)
@@ -90,7 +90,7 @@ def train(
 
     A run that was stopped goes on where it was saved last.
     """
-    from bpe.experiment_run import Run
+    from bpe.minigpt.run import Run
 
     _execute(Run(corpus, tokenizer, profile, seed, characters_seen), device, force)
 
@@ -128,8 +128,8 @@ def experiment_(
     repeated until all is there. The table is written after each run. The same command with other seeds may
     run at the same time.
     """
-    from bpe import experiment_table
-    from bpe.experiment_run import Run
+    from bpe.minigpt import table as experiment_table
+    from bpe.minigpt.run import Run
 
     sizes = experiment.PROFILES[profile]
     chosen = [name for name in experiment.COMPARED if name in (corpora or sizes.characters_seen)]
@@ -171,10 +171,10 @@ def sample(
     device: str,
 ) -> None:
     """Let the model of a run write. RUN is its folder."""
-    from bpe import experiment_run
+    from bpe.minigpt import checkpoints, generation
 
-    model, tokenizer = experiment_run.load(run, device)
-    samples = experiment_run.sampled(
+    model, tokenizer = checkpoints.load(run, device)
+    samples = generation.sampled(
         model, tokenizer, prompt, tokens, number, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
     )
     click.echo("\n---\n".join(samples))

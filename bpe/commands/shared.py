@@ -9,9 +9,9 @@ from typing import IO
 
 import click
 
-from bpe import show, special, textfiles
-from bpe.characters import CharTokenizer
-from bpe.loading import Tokenizer
+from bpe import show, special
+from bpe._files import decode_utf8
+from bpe.tokenizer import Tokenizer
 
 TOKENIZER = click.Path(exists=True, dir_okay=False, path_type=Path)
 TEXT_FILE = click.File("rb", lazy=True)
@@ -35,12 +35,12 @@ def texts(files: Sequence[IO[bytes]], text: str | None) -> list[str]:
         return [_text_of(file) for file in files]
     if sys.stdin is None:
         raise click.UsageError("Standard input is closed, and there are no files to read.")
-    return [textfiles.decoded(sys.stdin.buffer.read(), "standard input")]
+    return [decode_utf8(sys.stdin.buffer.read(), "standard input")]
 
 
 def _text_of(file: IO[bytes]) -> str:
     with file:  # one at a time: a system lets a program have so many files open
-        return textfiles.decoded(file.read(), file.name)
+        return decode_utf8(file.read(), file.name)
 
 
 def refuse_replacing(output: Path, inputs: Iterable[str | Path]) -> None:
@@ -50,10 +50,8 @@ def refuse_replacing(output: Path, inputs: Iterable[str | Path]) -> None:
             raise click.UsageError(f"--output {output} would replace a file that is read.")
 
 
-def encoded(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:
-    """The ids of the text; `special_tokens` is the value of the option."""
-    if isinstance(tokenizer, CharTokenizer):
-        return tokenizer.encode(text)
+def encode_text(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:
+    """Encode a text; `special_tokens` is the value of the option."""
     found = special.expression(tokenizer.special_tokens).search(text)
     if special_tokens == "refuse" and found:
         raise ValueError(
@@ -65,22 +63,17 @@ def encoded(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:
     )
 
 
-def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> bytes:
-    """The text of the ids in UTF-8, or the very bytes where they are no text."""
-    if isinstance(tokenizer, CharTokenizer):
-        return tokenizer.decode(ids).encode("utf-8")
-    return tokenizer.decode_bytes(ids)
-
-
 def print_longest_tokens(tokenizer: Tokenizer, number: int = 10) -> None:
-    """Print the longest tokens that merges made, with their ids; of equally long ones, the earlier."""
-    if isinstance(tokenizer, CharTokenizer) or not tokenizer.merges:
+    """Print the longest tokens that were learned, with their ids; of equally long ones, the earlier."""
+    apart = {*tokenizer.special_tokens.values(), tokenizer.unknown_id}
+    learned = [
+        (i, token)
+        for i, token in enumerate(tokenizer.vocabulary)
+        if i not in apart and token is not None and len(token) > 1
+    ]
+    if not learned:
         return
-    unit = "bytes" if tokenizer.alphabet == "bytes" else "characters"
-    by_length = sorted(
-        ((i, token) for i, token in enumerate(tokenizer.vocabulary) if token is not None and len(token) > 1),
-        key=lambda entry: -len(entry[1]),
-    )
+    unit = "bytes" if isinstance(learned[0][1], bytes) else "characters"
     click.echo(f"The longest tokens, in {unit}:")
-    for i, token in by_length[:number]:
+    for i, token in sorted(learned, key=lambda entry: -len(entry[1]))[:number]:
         click.echo(f"{len(token):>5}  id {i:<7} {show.readable(token)}")

@@ -9,13 +9,13 @@ from typing import IO, Any
 
 import click
 
-from bpe import presplit, show, special, textfiles
-from bpe.bytepair import BPETokenizer
+from bpe import presplit, show, special
+from bpe._files import read_text
+from bpe.bytepair import Alphabet, BPETokenizer
 from bpe.commands.shared import TEXT_FILE, print_longest_tokens, refuse_replacing, texts
 from bpe.counting import count_pieces
-from bpe.loading import load_tokenizer
-from bpe.pairs import MergeStep
-from bpe.parts import Alphabet
+from bpe.naive import MergeStep
+from bpe.saving import load_tokenizer
 
 
 class _MergeLog:
@@ -48,7 +48,7 @@ def _pattern(context: click.Context, parameter: click.Parameter, value: tuple[st
 
 def _special(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
     try:
-        return special.different(value)
+        return special.check_names(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -172,7 +172,7 @@ def _base_tokens(alphabet: Alphabet, pieces: Iterable[str], base_from: Sequence[
     paths = [
         path for given in base_from for path in (sorted(given.glob("*.txt")) if given.is_dir() else [given])
     ]
-    return sorted(set().union(*pieces, *map(textfiles.read, paths)))
+    return sorted(set().union(*pieces, *map(read_text, paths)))
 
 
 def _print_why_it_stopped(tokenizer: BPETokenizer, vocab_size: int, min_frequency: int) -> None:

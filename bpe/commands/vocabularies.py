@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bpe import pretrained
-from bpe.console import log_to_stderr
+from bpe.commands.console import log_to_stderr
 
 
 @click.command()

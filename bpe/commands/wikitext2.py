@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from bpe import corpora, wikitext, wikitext_sources
-from bpe.console import log_to_stderr
-from bpe.downloads import SourceError
+from bpe import corpora
+from bpe.commands.console import log_to_stderr
+from bpe.corpora import wikitext, wikitext_sources
+from bpe.corpora.downloads import SourceError
 
 
 @click.command()

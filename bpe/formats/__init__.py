@@ -11,8 +11,8 @@ read exactly is refused with a ValueError that names the file and the entry.
 """
 
 from bpe.formats.gpt2 import load_gpt2, save_gpt2
-from bpe.formats.rank_file import load_tiktoken, save_tiktoken
-from bpe.formats.sentencepiece_model import load_sentencepiece
+from bpe.formats.sentencepiece import load_sentencepiece
+from bpe.formats.tiktoken import load_tiktoken, save_tiktoken
 from bpe.formats.tokenizers_json import load_tokenizers_json, save_tokenizers_json
 
 __all__ = [

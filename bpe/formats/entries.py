@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bpe import textfiles
+from bpe._files import decode_utf8
 
 # The largest vocabulary so far has a few hundred thousand tokens. A hostile id would fill the memory.
 MOST_TOKENS = 10_000_000
@@ -28,7 +28,7 @@ def naming(path: str | Path) -> Iterator[None]:
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Raises OSError, and ValueError where it is no JSON or repeats a key."""
     try:
-        return json.loads(textfiles.decoded(path.read_bytes(), "the file"), object_pairs_hook=_unrepeated)
+        return json.loads(decode_utf8(path.read_bytes(), "the file"), object_pairs_hook=_unrepeated)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bpe import presplit, special, textfiles
+from bpe import presplit, special
+from bpe._files import read_text, write_atomically
 from bpe.bytepair import BPETokenizer
-from bpe.files import write_atomically
 from bpe.formats import byte_letters
 from bpe.formats.entries import naming, of_type, placed, read_json
 from bpe.formats.rebuild import needs_whole_pieces
-from bpe.parts import Pair
+from bpe.naive import Pair
 
 VERSION_LINE = "#version: 0.2"
 
@@ -38,7 +38,7 @@ def load_gpt2(
     together.
     """
     vocab, merges = Path(vocab), Path(merges)
-    names = special.different(special_tokens)
+    names = special.check_names(special_tokens)
     with naming(vocab):
         ids = vocabulary_of(read_json(vocab), "the file")
         for name in names:
@@ -46,7 +46,7 @@ def load_gpt2(
                 raise ValueError(f"special token {name!r} is not among the tokens")
         specials = {name: ids.pop(name) for name in names}
         tokens = placed((i, byte_letters.to_bytes(letters)) for letters, i in ids.items())
-    text = textfiles.read(merges)
+    text = read_text(merges)
     with naming(merges):
         return BPETokenizer(tokens, list(_pairs(text, ids)), split, specials)
 

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bpe import parts
-from bpe.incremental import apply_merges
-from bpe.parts import Pair, Token
+from bpe.bytepair import index_tokens
+from bpe.fast.incremental import apply_merges
+from bpe.naive import Pair
+from bpe.tokenizer import Token
 
 # (pair, id of the joined token) -> the rank of that pair, or None where the pair has none.
 RankOf = Callable[[Pair, int], int | None]
@@ -53,7 +54,7 @@ def needs_whole_pieces(vocabulary: Sequence[Token | None], merges: Sequence[Pair
 
 def _one_pair_a_token(vocabulary: Sequence[Token | None], rank_of: RankOf) -> Ranks:
     """pair -> (rank, id of the joined token), for the one pair of each token that has one."""
-    ids = parts.ids_of(vocabulary)
+    ids = index_tokens(vocabulary)
     symbol_ids: dict[Any, int] = {token[0]: i for token, i in ids.items() if len(token) == 1}
     ranks: Ranks = {}
     # A part is shorter than the whole, so its own pair is known by then.

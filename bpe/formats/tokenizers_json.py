@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from bpe import presplit
+from bpe._files import write_atomically
 from bpe.bytepair import BPETokenizer
-from bpe.files import write_atomically
 from bpe.formats import byte_letters
 from bpe.formats.dialect import from_oniguruma, to_oniguruma
 from bpe.formats.entries import naming, of_type, placed, read_json
 from bpe.formats.gpt2 import pair_of, spelled, vocabulary_of, with_special_tokens
 from bpe.formats.rebuild import rebuilt
-from bpe.parts import Pair, Token
+from bpe.naive import Pair
+from bpe.tokenizer import Token
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from bpe import idfiles
+from bpe import saving
 from bpe.__main__ import main
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def train(*arguments: object, output: Path) -> Result:
 
 
 def ids_in(folder: Path) -> dict[str, list[int]]:
-    return {path.stem: idfiles.read(path) for path in folder.glob("*.npy")}
+    return {path.stem: saving.read_ids(path) for path in folder.glob("*.npy")}
 
 
 def started(*arguments: object, before: str = "") -> subprocess.Popen[bytes]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import SPLITS, TEXT, failed, ids_in, run, started, train
 
-from bpe import BPETokenizer, corpora, idfiles, load_tokenizer
+from bpe import BPETokenizer, corpora, load_tokenizer, saving
 from bpe.__main__ import main
 
 COMMANDS = ["train", "encode", "decode", "inspect", "compare", "fingerprint", "encode-splits", "wikitext2"]
@@ -187,10 +187,10 @@ def test_characters_too(characters: Path) -> None:
 )
 def test_files_of_ids(tmp_path: Path, vocab_size: int, suffix: str, dtype: str) -> None:
     pytest.importorskip("torch" if suffix == ".pt" else "numpy")
-    array = idfiles.as_array([0, vocab_size - 1], vocab_size, suffix)
+    array = saving.to_array([0, vocab_size - 1], vocab_size, suffix)
     assert array.dtype == dtype
-    idfiles.write(tmp_path / f"ids{suffix}", array)
-    assert idfiles.read(tmp_path / f"ids{suffix}") == [0, vocab_size - 1]
+    saving.write_ids(tmp_path / f"ids{suffix}", array)
+    assert saving.read_ids(tmp_path / f"ids{suffix}") == [0, vocab_size - 1]
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".pt"])
@@ -257,7 +257,7 @@ def test_encode_splits(data: Path, tokenizer: Path) -> None:
     assert result.exit_code == 0
     loaded, folder = load_tokenizer(tokenizer), data / "encoded" / "small"
     assert ids_in(folder) == {split: loaded.encode(text) for split, text in SPLITS.items()}
-    assert idfiles.owner(folder) == loaded.fingerprint
+    assert saving.folder_owner(folder) == loaded.fingerprint
     assert {path.name for path in folder.iterdir()} == {
         "train.npy",
         "valid.npy",

@@ -10,9 +10,10 @@ pytest.importorskip("torch")
 
 from click.testing import CliRunner, Result
 
-from bpe import CharTokenizer, corpora, experiment, results
+from bpe import CharTokenizer, corpora
 from bpe.__main__ import main
-from bpe.experiment import Profile
+from bpe.minigpt import experiment, results
+from bpe.minigpt.experiment import Profile
 
 POEMS = [
     "床前明月光，疑是地上霜。举头望明月，低头思故乡。",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from running import CHECKOUT, TEXT, failed, ids_in, run, train
 
-from bpe import CharTokenizer, corpora, idfiles, load_tokenizer
+from bpe import CharTokenizer, corpora, load_tokenizer, saving
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_wrong_use(tokenizer: Path, arguments: list[str]) -> None:
 @pytest.mark.parametrize("ids", [[-1], [256], [0, 300]])
 def test_ids_out_of_range_are_not_stored(ids: list[int]) -> None:
     with pytest.raises(ValueError, match="ids go from"):
-        idfiles.as_array(ids, 256)
+        saving.to_array(ids, 256)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_ids_of_another_tokenizer(data: Path, tokenizer: Path, other: Path) -> N
     assert "holds ids of another tokenizer" in failed(run("decode", other, folder / "valid.npy"))
     assert run("encode-splits", other, "--name", "small", "--force").exit_code == 0
     assert ids_in(folder)["train"] == load_tokenizer(other).encode(TEXT) != before["train"]
-    assert idfiles.owner(folder) == load_tokenizer(other).fingerprint
+    assert saving.folder_owner(folder) == load_tokenizer(other).fingerprint
 
 
 def test_ids_of_nobody(data: Path, tokenizer: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from running import SPLITS, TEXT, ids_in, run, started, stop
 
-from bpe import idfiles, load_tokenizer
+from bpe import load_tokenizer, saving
 
 no_signals = pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
 
@@ -49,7 +49,7 @@ def test_ids_of_two_tokenizers_never_lie_together(data: Path, tokenizer: Path, o
     run("encode-splits", other, "--name", "small")
     process = started("encode-splits", tokenizer, "--force", before=HANGS)
     stop(process, signal.SIGKILL, lambda: bool(list(folder.glob(".valid*.part"))))
-    assert idfiles.owner(folder) == load_tokenizer(tokenizer).fingerprint
+    assert saving.folder_owner(folder) == load_tokenizer(tokenizer).fingerprint
     assert ids_in(folder) == {"train": load_tokenizer(tokenizer).encode(TEXT)}
 
 

@@ -1,0 +1,207 @@
+"""Characters against BPE in a MiniGPT: which texts, which tokenizers, how large, how long.
+
+Every run of a comparison has the same body, optimizer and number of characters to learn from; only the
+tokenizer differs, and with it the embedding. `bpe.minigpt.run` executes a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bpe import corpora, saving
+from bpe._files import data_folder
+from bpe.bytepair import BPETokenizer
+from bpe.characters import CharTokenizer
+from bpe.saving import load_tokenizer
+from bpe.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HELD_OUT_POEMS = 500
+CURVE_CHARACTERS = 30_000  # of WikiText-2's validation text, for scores along the way
+HELD_OUT_CHARACTERS = 400_000  # of WikiText-2's test text: scoring all of it takes as long as half a run
+MERGES_FROM = 500_000  # characters of WikiText-2, as in chapter 6
+UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a model learns from, what is scored along the way, and what at the end."""
+
+    train: str
+    along_the_way: str
+    held_out: str
+
+
+def texts(corpus: str) -> Texts:
+    """The texts of "tang" or "wikitext2".
+
+    Held out are the last 500 poems, and the beginning of WikiText-2's test text. Scores along the way decide
+    nothing, so they come from the same poems.
+    Raises ValueError for another name, FileNotFoundError, naming the command, for a corpus that is missing.
+    """
+    if corpus == "tang":
+        poems = corpora.tang_poems()
+        if len(poems) <= HELD_OUT_POEMS:
+            raise ValueError(
+                f"there are {len(poems):,} poems, of which the last {HELD_OUT_POEMS:,} are held out, so none "
+                f"is left to learn from"
+            )
+        held_out = "\n".join(poems[-HELD_OUT_POEMS:])
+        return Texts("\n".join(poems[:-HELD_OUT_POEMS]) + "\n", held_out, held_out)
+    if corpus == "wikitext2":
+        along_the_way = corpora.wikitext2("valid")[:CURVE_CHARACTERS]
+        held_out = corpora.wikitext2("test")[:HELD_OUT_CHARACTERS]
+        return Texts(corpora.wikitext2("train"), along_the_way, held_out)
+    raise ValueError(f"unknown corpus {corpus!r}: choose from {', '.join(map(repr, COMPARED))}")
+
+
+# --- tokenizers
+
+
+def characters(train: str) -> CharTokenizer:
+    """The characters of the training text; those that occur once are unknown, so that <unk> is learned."""
+    return CharTokenizer(train, unknown=UNKNOWN, min_frequency=2)
+
+
+def single_bytes(train: str) -> BPETokenizer:
+    """The 256 bytes, whatever the training text."""
+    return BPETokenizer([bytes([value]) for value in range(256)])
+
+
+def _byte_bpe(train: str, pattern: str | None) -> BPETokenizer:
+    return BPETokenizer.train(train, 4096, pattern=pattern)
+
+
+def _character_bpe(train: str, vocab_size: int) -> BPETokenizer:
+    return BPETokenizer.train(
+        train[:MERGES_FROM], vocab_size, alphabet="characters", base_tokens=sorted(set(train))
+    )
+
+
+TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {
+    "characters": characters,
+    "bytes": single_bytes,
+    "bpe-4096-verse": lambda train: _byte_bpe(train, "verse"),
+    "bpe-4096": lambda train: _byte_bpe(train, None),
+    "char-bpe-500": lambda train: _character_bpe(train, 500),
+    "char-bpe-2000": lambda train: _character_bpe(train, 2000),
+}
+
+# What is compared on each corpus.
+COMPARED = {
+    "tang": ("characters", "bytes", "bpe-4096-verse", "bpe-4096"),
+    "wikitext2": ("characters", "char-bpe-500", "char-bpe-2000"),
+}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A tokenizer, and the ids of a training text, memory-mapped."""
+
+    tokenizer: Tokenizer
+    ids: NDArray[Any]
+
+
+def encoded(corpus: str, tokenizer: str, train: str) -> Encoded:
+    """The tokenizer of that name and the ids of the training text, made now or taken from an earlier call.
+
+    tokenizer: a name in TOKENIZERS, or the path of a tokenizer that `save` wrote.
+    They lie in the data folder under encoded/minigpt/, in a folder for each tokenizer and training text.
+    """
+    import numpy
+
+    sha256 = hashlib.sha256(train.encode("utf-8")).hexdigest()
+    name = f"{corpus}-{short_name(tokenizer)}-{sha256[:8]}"
+    folder = data_folder() / "encoded" / "minigpt" / name
+    path = folder / "train.npy"
+    made = _tokenizer(tokenizer, train, folder)
+    ids = _kept_ids(path, made.vocab_size) if saving.folder_owner(folder) == made.fingerprint else None
+    if ids is None:
+        saving.claim_folder(folder, made, force=True)
+        saving.write_ids(path, saving.to_array(made.encode(train), made.vocab_size))
+        ids = numpy.load(path, mmap_mode="r")
+    return Encoded(made, ids)
+
+
+def _kept_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
+    """The ids in a file, memory-mapped, or None where it is missing, damaged, or can't be of this size."""
+    import numpy
+
+    try:
+        ids: NDArray[Any] = numpy.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError):
+        return None
+    fits = ids.ndim == 1 and ids.size and ids.dtype.kind == "u" and ids.max() < vocab_size
+    return ids if fits else None
+
+
+def _tokenizer(name: str, train: str, folder: Path) -> Tokenizer:
+    if name in TOKENIZERS and not saving.folder_owner(folder):
+        return TOKENIZERS[name](train)
+    path = folder / saving.TOKENIZER if name in TOKENIZERS else Path(name)
+    tokenizer: Tokenizer = saving.load_tokenizer(path)
+    return tokenizer
+
+
+def short_name(tokenizer: str) -> str:
+    """How folders call a tokenizer. Raises ValueError for what is neither a name nor a file."""
+    if tokenizer in TOKENIZERS:
+        return tokenizer
+    path = Path(tokenizer)
+    if not path.is_file():
+        raise ValueError(
+            f"{tokenizer!r} is neither one of {', '.join(TOKENIZERS)} nor the file of a tokenizer"
+        )
+    return f"{path.stem}-{load_tokenizer(path).fingerprint[:8]}"
+
+
+# --- sizes
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How large the models are and how long they learn.
+
+    body: the sizes that `bpe.minigpt.MiniGPTConfig` takes, but for vocab_size.
+    settings: what `bpe.training.TrainingSettings` takes, but for steps and seed.
+    characters_seen: for each corpus, how many characters pass before the model, repetitions included.
+    scores: how often the model is scored along the way.
+    held_out: score so many characters of the held-out text at the end; None for all.
+    """
+
+    body: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    characters_seen: Mapping[str, int]
+    scores: int = 10
+    held_out: int | None = None
+    samples: int = 100
+    seeds: tuple[int, ...] = field(default=(0, 1, 2))
+
+
+# Nothing is seen much more than once, but for the largest; so only there dropout has something to prevent.
+PROFILES = {
+    "tiny": Profile(
+        body={"block_size": 64, "embedding_dim": 64, "num_layers": 2, "dropout": 0.0},
+        settings={"batch_size": 16, "learning_rate": 3e-3},
+        characters_seen={"tang": 200_000, "wikitext2": 300_000},
+        scores=4,
+        held_out=20_000,
+        samples=10,
+    ),
+    "small": Profile(
+        body={"dropout": 0.0},
+        settings={"batch_size": 8, "learning_rate": 2e-3},
+        characters_seen={"tang": 1_000_000, "wikitext2": 1_200_000},
+    ),
+    "gpu": Profile(
+        body={"block_size": 256, "embedding_dim": 512, "num_heads": 8, "num_layers": 8, "dropout": 0.1},
+        settings={"batch_size": 64, "learning_rate": 6e-4},
+        characters_seen={"tang": 9_000_000},
+    ),
+}

@@ -1,0 +1,83 @@
+"""The outcome of the experiment, in one table that is kept in the checkout."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bpe.minigpt import experiment, results
+from bpe.minigpt.run import read_result, runs_folder
+
+Record = dict[str, Any]
+
+
+def name(profile: str) -> str:
+    """The table's name in data/results/."""
+    return f"minigpt_{profile}"
+
+
+def finished(profile: str) -> list[Record]:
+    """The outcomes of all runs of a profile that belong to the comparison, in its order."""
+    found = []
+    for corpus, tokenizers in experiment.COMPARED.items():
+        for tokenizer in tokenizers:
+            paths = runs_folder().glob(f"{corpus}-{tokenizer}-{profile}-seed*/result.json")
+            outcomes = [read_result(path) for path in paths]
+            found += sorted(outcomes, key=lambda outcome: int(outcome["seed"]))
+    return found
+
+
+def write(profile: str) -> Path:
+    """Write the table of all runs that are finished, and return its path."""
+    runs = finished(profile)
+    return results.write(
+        name(profile),
+        {
+            "command": results.COMMANDS.get(name(profile), f"a run of profile {profile}"),
+            "profile": profile,
+            "unit": "bits per byte and per character of held-out text; spread: largest less smallest",
+            "summary": summary(runs),
+            "runs": runs,
+        },
+    )
+
+
+def summary(runs: list[Record]) -> list[Record]:
+    """For each corpus and tokenizer: means over the seeds, and the spread of the bits."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for run in runs:
+        groups.setdefault((run["corpus"], run["tokenizer"]), []).append(run)
+    return [
+        {
+            "corpus": corpus,
+            "tokenizer": tokenizer,
+            "seeds": [run["seed"] for run in group],
+            "parameters": group[0]["parameters"],
+            "characters_per_token": group[0]["characters_per_token"],
+            "characters": group[0]["characters"],
+            "flops": group[0]["flops"],
+            "tokens_per_second": round(statistics.mean(run["tokens_per_second"] for run in group)),
+            **_bits(group, "bits_per_byte"),
+            **_bits(group, "bits_per_character"),
+        }
+        for (corpus, tokenizer), group in groups.items()
+    ]
+
+
+def _bits(group: list[Record], key: str) -> Record:
+    values = [run["held_out"][key] for run in group]
+    return {key: round(statistics.mean(values), 4), f"{key}_spread": round(max(values) - min(values), 4)}
+
+
+def lines(profile: str) -> Iterator[str]:
+    """The summary as lines of text."""
+    yield "corpus     tokenizer        seeds  embedding       body  operations  bits/byte (spread)  bits/char"
+    for row in summary(finished(profile)):
+        yield (
+            f"{row['corpus']:<10} {row['tokenizer']:<16} {len(row['seeds']):>5} "
+            f"{row['parameters']['embedding']:>10,} {row['parameters']['body']:>10,}    {row['flops']:.2e}  "
+            f"  {row['bits_per_byte']:.4f} ({row['bits_per_byte_spread']:.4f})"
+            f"     {row['bits_per_character']:.4f}"
+        )

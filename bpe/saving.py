@@ -1,0 +1,223 @@
+"""Files of the course's own: tokenizers as JSON, and ids as arrays beside the tokenizer they belong to.
+
+A tokenizer file holds everything that defines one:
+
+    {"format": "bpe-course tokenizer", "version": 1, "kind": …, "fingerprint": …, "content": {…}}
+
+The fingerprint is the SHA-256 of kind and content, so a file that was changed or truncated is recognised.
+A later version of the format has a higher number, which earlier code refuses.
+
+Ids mean nothing without their tokenizer: another one decodes them into garbage without an error. So a folder
+of ids holds its tokenizer too, and accepts no ids of another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bpe._files import read_text, remove_left_over, write_atomically
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FORMAT = "bpe-course tokenizer"
+VERSION = 1
+
+# Where each kind of tokenizer is defined. It is imported only when a file of that kind is opened.
+KINDS = {
+    "characters": "bpe.characters:CharTokenizer",
+    "byte pair encoding": "bpe.bytepair:BPETokenizer",
+    "byte pair encoding of words": "bpe.subwords.words:WordBPE",
+    "wordpiece": "bpe.subwords.wordpiece:WordPiece",
+    "unigram": "bpe.subwords.unigram:Unigram",
+}
+
+ARRAY_SUFFIXES = (".npy", ".pt")
+TOKENIZER = "tokenizer.json"  # its name in a folder of ids
+
+
+# --- tokenizers
+
+
+def fingerprint(kind: str, content: dict[str, Any]) -> str:
+    """SHA-256, in hexadecimal, of kind and content as compact JSON with sorted keys."""
+    canonical = json.dumps([kind, content], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def save_content(path: str | Path, kind: str, content: dict[str, Any], **about: str) -> None:
+    """Write a tokenizer file; an existing file is replaced only once the new one is complete.
+
+    about: facts that help a reader of the file but do not affect encoding, such as the tie rule.
+    """
+    head = {"format": FORMAT, "version": VERSION, "kind": kind, "fingerprint": fingerprint(kind, content)}
+    text = json.dumps(head | about | {"content": content}, ensure_ascii=False)
+    write_atomically(Path(path), (text + "\n").encode("utf-8"))
+
+
+def load_content(path: str | Path, kind: str) -> dict[str, Any]:
+    """Read the content of a tokenizer file.
+
+    Raises FileNotFoundError if there is no file, and ValueError, saying which, if the file is not one of
+    ours, has a later version, holds another kind of tokenizer, or is damaged.
+    """
+    file = _read(Path(path))
+    if file.get("kind") != kind:
+        raise ValueError(f"{path} holds a tokenizer of kind {file.get('kind')!r}, not {kind!r}")
+    content = file.get("content")
+    if not isinstance(content, dict) or file.get("fingerprint") != fingerprint(kind, content):
+        raise ValueError(f"{path} is damaged: its content does not match the fingerprint it states")
+    return content
+
+
+def load_tokenizer(path: str | Path) -> Any:
+    """Open a tokenizer of any kind that `save` wrote; the result is a `bpe.Tokenizer`.
+
+    Raises FileNotFoundError if there is no file, and ValueError for any other or damaged file.
+    """
+    kind = _read(Path(path)).get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"{path} holds a tokenizer of kind {kind!r}, which this module does not know")
+    module, name = KINDS[kind].split(":")
+    return getattr(importlib.import_module(module), name).load(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        file = json.loads(path.read_bytes().decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a tokenizer of this course, or is damaged: {error}") from None
+    if not isinstance(file, dict) or file.get("format") != FORMAT:
+        raise ValueError(f'{path} is not a tokenizer of this course: it has no "format": "{FORMAT}"')
+    if file.get("version") != VERSION:
+        raise ValueError(
+            f"{path} has version {file.get('version')!r} of the format, and this module reads version "
+            f"{VERSION}; a newer bpe-course may read it"
+        )
+    return file
+
+
+# --- ids
+
+
+def to_array(ids: Sequence[int], vocab_size: int, suffix: str = ".npy") -> NDArray[Any]:
+    """Convert ids to the array that a file with that suffix holds, of shape (number of ids,).
+
+    For .npy its type is the smallest unsigned one that holds the whole vocabulary; for .pt it is int64, as
+    an embedding lookup needs. Raises ValueError for an id that is out of range.
+    """
+    import numpy
+
+    if ids and not 0 <= min(ids) <= max(ids) < vocab_size:
+        raise ValueError(
+            f"ids go from {min(ids)} to {max(ids)}, but the vocabulary from 0 to {vocab_size - 1}"
+        )
+    return numpy.array(ids, dtype="int64" if suffix == ".pt" else numpy.min_scalar_type(vocab_size - 1))
+
+
+def write_ids(path: Path, array: NDArray[Any]) -> None:
+    """Write ids as .npy or .pt, depending on the suffix of the path.
+
+    Raises ValueError for another suffix, OSError, and ImportError if torch is needed but missing.
+    """
+    file = io.BytesIO()
+    if path.suffix == ".npy":
+        import numpy
+
+        numpy.save(file, array)
+    elif path.suffix == ".pt":
+        import torch
+
+        torch.save(torch.from_numpy(array), file)
+    else:
+        raise ValueError(f"{path}: ids are written as {' or '.join(ARRAY_SUFFIXES)}")
+    write_atomically(path, file.getvalue())
+
+
+def read_ids(path: Path) -> list[int]:
+    """Read the ids in a .npy or .pt file, or in a text file of numbers separated by whitespace.
+
+    Raises ValueError, naming the file, for anything else, OSError, and ImportError as `write_ids`.
+    """
+    if path.suffix not in ARRAY_SUFFIXES:
+        return parse_ids(read_text(path), path)
+    try:
+        array = _read_npy(path) if path.suffix == ".npy" else _read_pt(path)
+    except OSError:
+        raise
+    except Exception as error:  # other files fail in many ways, and some errors advise to trust the file
+        raise ValueError(f"{path} is not a {path.suffix} file of ids, or is damaged") from error
+    if getattr(array, "ndim", None) != 1 or array.dtype.kind not in "iu":
+        found = f"{array.dtype} of shape {array.shape}" if hasattr(array, "dtype") else type(array).__name__
+        raise ValueError(f"{path} does not hold a row of integers, but {found}")
+    ids: list[int] = array.tolist()
+    return ids
+
+
+def _read_npy(path: Path) -> Any:
+    import numpy
+
+    return numpy.load(path, allow_pickle=False)
+
+
+def _read_pt(path: Path) -> Any:
+    import torch
+
+    tensor = torch.load(path, weights_only=True)
+    return tensor.numpy() if isinstance(tensor, torch.Tensor) else tensor
+
+
+def parse_ids(text: str, name: object) -> list[int]:
+    """Parse ids separated by whitespace. Raises ValueError, naming it, for a word that is not an id."""
+    words = text.split()
+    for position, word in enumerate(words):
+        if not (word.isascii() and word.isdigit()):
+            raise ValueError(f"{name}: {word!r}, at position {position:,}, is not an id")
+    return list(map(int, words))
+
+
+# --- a folder of ids
+
+
+class _Savable(Protocol):
+    @property
+    def fingerprint(self) -> str: ...
+    def save(self, path: Path) -> None: ...
+
+
+def claim_folder(folder: Path, tokenizer: _Savable, force: bool = False) -> None:
+    """Make `folder` the folder of this tokenizer's ids, and save the tokenizer there.
+
+    Ids of another tokenizer are deleted before this one is saved, so a tokenizer never lies beside the ids of
+    another. Without `force` they raise ValueError, and nothing is changed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_left_over(folder)
+    owner = folder_owner(folder)
+    if owner == tokenizer.fingerprint:
+        return
+    others = [file for file in sorted(folder.iterdir()) if file.suffix in ARRAY_SUFFIXES]
+    if others and not force:
+        raise ValueError(
+            f"{folder} holds ids of another tokenizer: {', '.join(file.name for file in others)} belong to "
+            f"fingerprint {owner or 'unknown'}, and this one is {tokenizer.fingerprint}. "
+            f"Give --force to delete them."
+        )
+    for file in others:
+        file.unlink()
+    tokenizer.save(folder / TOKENIZER)
+
+
+def folder_owner(folder: Path) -> str | None:
+    """The fingerprint of the tokenizer in a folder of ids, or None if there is none or it is damaged."""
+    try:
+        owner: str = load_tokenizer(folder / TOKENIZER).fingerprint
+    except (FileNotFoundError, ValueError):
+        return None
+    return owner

@@ -1,0 +1,244 @@
+"""Byte pair encoding over words, as machine translation first used it: chapter 10.
+
+A text is cut at whitespace, and a mark at the end of every word says where the next one begins. So the
+whitespace itself is lost: `decode` puts one space between words.
+
+Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with Subword Units, 2016. As in their
+algorithm 1, the mark is a symbol of its own; later libraries, `tokenizers` among them, attach it to the last
+character before the first merge.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Self
+
+from bpe import fast, naive, special
+from bpe._progress import show_progress
+from bpe._validate import check_finite, check_id, check_integer, check_items, check_seed, refuse_surrogates
+from bpe.bytepair import Progress, as_pairs, index_tokens, rank_pairs
+from bpe.fast import incremental
+from bpe.naive import Pair
+from bpe.subwords.base import check_words, count_words, names_of, number_to_learn, refuse_unknown
+from bpe.tokenizer import ReadOnlyDict, Tokenizer
+
+END = "</w>"
+CACHED_WORDS = 100_000
+
+
+class WordBPE(Tokenizer):
+    """Byte pair encoding over words with the mark `</w>` at their end.
+
+    characters: the single characters that are tokens; the ids follow their order, then comes the mark.
+    merges: (left id, right id) in the order of their rank; the k-th makes the k-th token after the mark.
+    special_tokens: strings that get ids of their own, after all others.
+    unknown: the token that stands for a character that is no token, with the id after the last merge's; None
+    makes that an error.
+
+    Raises ValueError or TypeError, naming the entry, where these do not fit together.
+
+    >>> tokenizer = WordBPE.train("low low lower", 10)
+    >>> tokenizer.tokens("low slow")
+    ['low</w>', '[UNK]', 'low</w>']
+    """
+
+    KIND = "byte pair encoding of words"
+    vocabulary: tuple[str, ...]
+
+    def __init__(
+        self,
+        characters: Iterable[str],
+        merges: Iterable[Pair] = (),
+        special_tokens: Iterable[str] = (),
+        unknown: str | None = "[UNK]",
+    ) -> None:
+        self.characters = tuple(check_items(characters, "characters"))
+        for character in self.characters:
+            if not isinstance(character, str) or len(character) != 1:
+                raise ValueError(f"a base token must be a single character, not {character!r}")
+            refuse_surrogates(character)
+        self.merges = tuple(as_pairs(check_items(merges, "merges")))
+        self.unknown = unknown
+        names = names_of(unknown, special_tokens)
+        # A token is a tuple of its symbols: characters "</w>" in a text are four of them, the mark is one.
+        symbols: list[Any] = [(symbol,) for symbol in [*self.characters, END]]
+        for rank, pair in enumerate(self.merges):
+            for i in pair:
+                if not 0 <= i < len(symbols):
+                    raise ValueError(f"merge {rank} uses the id {i}, which no earlier token has")
+            symbols.append(symbols[pair[0]] + symbols[pair[1]])
+        self._ranks = rank_pairs(self.merges, symbols, index_tokens(symbols))
+        self._symbol_ids: dict[str, int] = {symbol[0]: i for i, symbol in enumerate(symbols[: self._base])}
+        self._words = ["".join(symbol[:-1] if symbol[-1] == END else symbol) for symbol in symbols]
+        self._ends = [symbol[-1] == END for symbol in symbols]
+        ids = {name: len(symbols) + k for k, name in enumerate(names)}
+        self.unknown_id = None if unknown is None else ids.pop(unknown)
+        self.special_tokens = ReadOnlyDict(ids)
+        self.vocabulary = (*map("".join, symbols), *names)
+        self._cache: dict[str, list[int]] = {}
+
+    @property
+    def _base(self) -> int:
+        return len(self.characters) + 1
+
+    # -- training ------------------------------------------------------------------------------------
+
+    @classmethod
+    def train(
+        cls,
+        text: str | Iterable[str],
+        vocab_size: int,
+        *,
+        special_tokens: Iterable[str] = (),
+        unknown: str | None = "[UNK]",
+        min_frequency: int = 2,
+        engine: str = "auto",
+        progress: Progress = None,
+    ) -> Self:
+        """Learn merges from the words of a text.
+
+        text: a str, or an iterable of str. The text is cut at white space and at special tokens.
+        vocab_size: how many tokens there are to be: characters + the mark + merges + the unknown token +
+        special tokens.
+        min_frequency: stop when no pair occurs so often, which may leave fewer tokens than asked for.
+        engine: "naive", "incremental", "compiled" (which needs Numba), or "auto"; all give the same merges.
+        The other parameters are those of the class, and `progress` is that of `BPETokenizer.train`.
+
+        Of the most frequent pairs, the one that occurs first in the earliest word is merged.
+        """
+        names = special.check_names(special_tokens)
+        return cls.train_from_counts(
+            count_words(text, names),
+            vocab_size,
+            special_tokens=names,
+            unknown=unknown,
+            min_frequency=min_frequency,
+            engine=engine,
+            progress=progress,
+        )
+
+    @classmethod
+    def train_from_counts(
+        cls,
+        counts: Mapping[str, int],
+        vocab_size: int,
+        *,
+        special_tokens: Iterable[str] = (),
+        unknown: str | None = "[UNK]",
+        min_frequency: int = 2,
+        engine: str = "auto",
+        progress: Progress = None,
+    ) -> Self:
+        """Learn merges from words and how often each occurs; the parameters are those of `train`.
+
+        >>> tokenizer = WordBPE.train_from_counts({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 15)
+        >>> [tokenizer.token(i) for i in range(11, 14)]
+        ['es', 'est', 'est</w>']
+        """
+        names = special.check_names(special_tokens)
+        counts = check_words(counts)
+        learn_merges = fast.load_engine(fast.choose_engine(engine, sum(map(len, counts)))).learn_merges
+        characters = sorted(set().union(*counts))
+        base = {symbol: i for i, symbol in enumerate([*characters, END])}
+        num_merges = number_to_learn(vocab_size, len(characters), 1 + len(names_of(unknown, names)))
+        steps = learn_merges(
+            [[base[symbol] for symbol in (*word, END)] for word in counts],
+            list(counts.values()),
+            num_merges,
+            len(base),
+            check_integer(min_frequency, "min_frequency", least=1),
+        )
+        merges = [step.pair for step in show_progress(steps, num_merges, progress, desc="merges")]
+        return cls(characters, merges, names, unknown)
+
+    # -- encoding and decoding -----------------------------------------------------------------------
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: special.Names = (),
+        disallowed_special: special.Names = "all",
+        dropout: float = 0.0,
+        seed: int = 0,
+    ) -> list[int]:
+        """The ids of the text's words; how much white space stood between them is lost.
+
+        dropout: the probability, 0 to 1, with which a merge that could be made is passed over, each time that
+        it is looked up: the words stay the same, and their tokens vary with `seed`. 1 leaves single symbols.
+        Where a word holds a pair twice, both are merged if either is not passed over.
+        Provilkov, Emelianenko, Voita: BPE-Dropout, 2020.
+
+        The other parameters are those of `BPETokenizer.encode`. Raises ValueError as it does, and for a
+        character that is no token where there is no unknown token.
+        """
+        if not 0 <= (dropout := check_finite(dropout, "dropout")) <= 1:
+            raise ValueError(f"dropout is a probability, from 0 to 1, not {dropout}")
+        chance = random.Random(check_seed(seed))
+        encoded = (
+            partial(self._encode_dropping, dropout=dropout, chance=chance)
+            if dropout
+            else self._encode_ordinary
+        )
+        return self._encode_parts(text, allowed_special, disallowed_special, encoded)
+
+    def _encode_ordinary(self, text: str) -> list[int]:
+        ids: list[int] = []
+        for word in text.split():
+            merged = self._cache.get(word)
+            if merged is None:
+                merged = incremental.apply_merges(self._symbols(word), self._ranks)
+                if len(self._cache) < CACHED_WORDS:
+                    self._cache[word] = merged
+            ids += merged
+        return ids
+
+    def _encode_dropping(self, text: str, dropout: float, chance: random.Random) -> list[int]:
+        # The naive engine asks about every pair it sees, again at every step.
+        def keep(pair: Pair) -> bool:
+            return chance.random() >= dropout
+
+        return [
+            i for word in text.split() for i in naive.apply_merges(self._symbols(word), self._ranks, keep)
+        ]
+
+    def _symbols(self, word: str) -> list[int]:
+        """The ids of a word's characters, and of the mark."""
+        if self.unknown_id is None:
+            refuse_unknown(word, self.characters)
+            return [self._symbol_ids[symbol] for symbol in (*word, END)]
+        return [self._symbol_ids.get(symbol, self.unknown_id) for symbol in (*word, END)]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The words of the ids, with one space between them; a special token is a word of its own.
+
+        The unknown token stands where the character stood. Raises as `token` does.
+        """
+        words: list[list[str]] = [[]]
+        for i in check_items(ids, "ids"):
+            i = check_id(i, self.vocab_size)
+            if i < len(self._words):
+                words[-1].append(self._words[i])
+                if self._ends[i]:
+                    words.append([])
+            elif i == self.unknown_id:
+                words[-1].append(self.vocabulary[i])
+            else:
+                words += [[self.vocabulary[i]], []]
+        return " ".join(filter(None, map("".join, words)))
+
+    # -- files ---------------------------------------------------------------------------------------
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "characters": list(self.characters),
+            "merges": self.merges,
+            "special_tokens": list(self.special_tokens),
+            "unknown": self.unknown,
+        }
+
+    def with_special_tokens(self, names: Iterable[str]) -> Self:
+        """The same tokenizer with more special tokens, whose ids follow the others."""
+        return type(self)(self.characters, self.merges, [*self.special_tokens, *names], self.unknown)

@@ -1,0 +1,251 @@
+"""What all tokenizers have in common. A kind adds only how it learns, encodes and decodes."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+from bpe import saving, special
+from bpe._validate import check_id, refuse_surrogates
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+Token = bytes | str
+Options = Any  # keyword arguments of `encode`
+
+LARGEST_ID = 2**31 - 1  # that an array of int32 holds
+
+
+class ReadOnlyDict(dict[str, int]):
+    """A dict that can't be changed. It still is a dict for json, pickle, and libraries that insist on one."""
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError("a tokenizer can't be changed: make another one with the special tokens you want")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+class Tokenizer(ABC):
+    """Text to ids and back. The base class of every kind of tokenizer in this module.
+
+    vocabulary: id -> token; None for an id that is not in use, and for a special token kept outside.
+    special_tokens: str -> id, in the order in which they were given; read-only.
+    unknown_id: the id that stands for what can't be encoded, or None.
+
+    What defines a tokenizer can't be changed after construction: whoever wants another makes one. So two
+    tokenizers are equal if their fingerprints are, and a tokenizer can be a key of a dict. Pickles and copies
+    carry what defines it, and nothing that it remembers from encoding.
+    """
+
+    KIND: ClassVar[str]  # its name in files, a key of `bpe.saving.KINDS`
+    vocabulary: tuple[Token | None, ...]
+    special_tokens: Mapping[str, int] = ReadOnlyDict()
+    unknown_id: int | None = None
+
+    # -- what a kind defines -------------------------------------------------------------------------
+
+    @abstractmethod
+    def _encode_ordinary(self, text: str) -> list[int]:
+        """Encode text that holds no special token."""
+
+    @abstractmethod
+    def decode(self, ids: Iterable[int]) -> str:
+        """Decode ids to text."""
+
+    @abstractmethod
+    def _content(self) -> dict[str, Any]:
+        """Return all that defines the tokenizer, as JSON holds it."""
+
+    @classmethod
+    def _from_content(cls, content: dict[str, Any]) -> Self:
+        """Make the tokenizer that `_content` describes; by default, from the arguments of `__init__`."""
+        return cls(**content)
+
+    # -- text to ids ---------------------------------------------------------------------------------
+
+    def encode(
+        self, text: str, *, allowed_special: special.Names = (), disallowed_special: special.Names = "all"
+    ) -> list[int]:
+        """Encode a text.
+
+        allowed_special: special tokens that become their ids where the text holds them, or "all".
+        disallowed_special: special tokens at which to raise; by default all that are not allowed. With (),
+        the others are ordinary text.
+
+        Raises ValueError, naming it and its position, for a special token that is not allowed and for a lone
+        surrogate, and where there is no token for a character; TypeError if `text` is not a str.
+        """
+        return self._encode_parts(text, allowed_special, disallowed_special, self._encode_ordinary)
+
+    def _encode_parts(
+        self,
+        text: str,
+        allowed: special.Names,
+        disallowed: special.Names,
+        encode_ordinary: Callable[[str], list[int]],
+    ) -> list[int]:
+        refuse_surrogates(text)
+        ids: list[int] = []
+        for part, is_special in special.parts(text, self.special_tokens, allowed, disallowed):
+            ids += [self.special_tokens[part]] if is_special else encode_ordinary(part)
+        return ids
+
+    def encode_array(self, text: str, **options: Options) -> NDArray[numpy.int32]:
+        """Encode a text to a numpy array of int32, of shape (number of tokens,).
+
+        options: those of `encode`. Raises as `encode`, and ValueError for an id that int32 can't hold.
+        """
+        import numpy
+
+        ids = self.encode(text, **options)
+        if ids and max(ids) > LARGEST_ID:
+            raise ValueError(f"id {max(ids)} is too large for an array of int32: `encode` gives a list")
+        return numpy.array(ids, dtype=numpy.int32)
+
+    def encode_batch(self, texts: Iterable[str], **options: Options) -> list[list[int]]:
+        """Encode several texts, each by itself; options are those of `encode`."""
+        if isinstance(texts, str):
+            raise TypeError("texts must be a list of str, not one str")
+        return [self.encode(text, **options) for text in texts]
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """Decode ids to the UTF-8 of their text. Raises as `decode`."""
+        return self.decode(ids).encode("utf-8")
+
+    def decode_batch(self, rows: Iterable[Iterable[int]], **options: Any) -> list[str]:
+        """Decode several rows of ids, each by itself; options are those of `decode`."""
+        return [self.decode(ids, **options) for ids in rows]
+
+    def tokens(self, text: str, **options: Options) -> list[Any]:
+        """Encode a text and return its tokens; options are those of `encode`."""
+        return [self.token(i) for i in self.encode(text, **options)]
+
+    # -- the vocabulary ------------------------------------------------------------------------------
+
+    def token(self, id: int) -> Token | None:
+        """Return the token of an id: bytes, or str if the kind works on characters; None for an unused id.
+
+        Raises TypeError if `id` is not an integer, ValueError if it is out of range.
+        """
+        return self.vocabulary[check_id(id, self.vocab_size)]
+
+    def id_of(self, token: Token) -> int:
+        """Return the id of a token as `token(id)` gives it. Raises ValueError if there is none."""
+        try:
+            return self._ids_by_token[token]
+        except (KeyError, TypeError):
+            raise ValueError(f"{token!r} is not a token of this tokenizer") from None
+
+    def __contains__(self, token: object) -> bool:
+        """Whether some id has this token; `token` is what `token(id)` returns."""
+        return isinstance(token, (bytes, str)) and token in self._ids_by_token
+
+    @cached_property
+    def _ids_by_token(self) -> dict[Token, int]:
+        tokens = ((self.token(i), i) for i in reversed(range(self.vocab_size)))
+        return {token: i for token, i in tokens if token is not None}
+
+    @property
+    def vocab_size(self) -> int:
+        """The largest id + 1: the number of rows that an embedding needs, unused ids included."""
+        return len(self.vocabulary)
+
+    def __len__(self) -> int:
+        """The number of ids in use, so without holes."""
+        return sum(self.token(i) is not None for i in range(self.vocab_size))
+
+    # -- identity ------------------------------------------------------------------------------------
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, in hexadecimal, over all that defines the tokenizer."""
+        return saving.fingerprint(self.KIND, self._content())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both encode every text alike by definition: their fingerprints are equal."""
+        return self.fingerprint == other.fingerprint if isinstance(other, Tokenizer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        computed = isinstance(getattr(type(self), name, None), (property, cached_property))
+        if not name.startswith("_") and (name in vars(self) or computed):
+            raise AttributeError(f"a tokenizer can't be changed: make another one with the {name} you want")
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a tokenizer can't be changed, so {name} can't be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self._content())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    # -- files ---------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer as JSON; an existing file is replaced only once the new one is complete."""
+        saving.save_content(path, self.KIND, self._content())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read what `save` wrote. Raises ValueError for any other or damaged file, and FileNotFoundError.
+
+        `bpe.load_tokenizer` opens a tokenizer of any kind.
+        """
+        content = saving.load_content(path, cls.KIND)
+        try:
+            return cls._from_content(content)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+
+    # -- how it is shown -----------------------------------------------------------------------------
+
+    def facts(self) -> dict[str, str]:
+        """What the table in a notebook and `python -m bpe inspect` show: name -> value."""
+        specials = ", ".join(f"{name} = {i}" for name, i in self.special_tokens.items())
+        return {
+            "kind": self.KIND,
+            "tokens": f"{len(self):,}",
+            "vocabulary size": f"{self.vocab_size:,}",
+            **self._own_facts(),
+            "special tokens": specials or "none",
+            "fingerprint": self.fingerprint,
+        }
+
+    def _own_facts(self) -> dict[str, str]:
+        """The facts that only this kind has."""
+        return {}
+
+    def __repr__(self) -> str:
+        specials = f", {len(self.special_tokens):,} of them special" if self.special_tokens else ""
+        return f"<{type(self).__name__}: {len(self):,} tokens{specials}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align:left">{html.escape(name)}</th>'
+            f'<td style="text-align:left">{html.escape(shorten(value, 100))}</td></tr>'
+            for name, value in self.facts().items()
+        )
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+
+
+def _restore(kind: type[Tokenizer], content: dict[str, Any]) -> Tokenizer:
+    """Make a tokenizer from what a pickle holds."""
+    return kind._from_content(content)

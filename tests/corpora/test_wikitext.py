@@ -1,0 +1,340 @@
+"""WikiText-2: cleaning, where it comes from, and the command that prepares it."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import types
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpe import corpora
+from bpe.__main__ import main
+from bpe.corpora import downloads, wikitext, wikitext_sources
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+RAW = {
+    "train": " \n = Moon = \n \n The moon is round . \n = = Phases = = \n",
+    "valid": " \n = Sun = \n The sun shines . \n",
+    "test": " = Star = \n Stars twinkle . \n",
+}
+CLEANED = {
+    "train": "= Moon =\nThe moon is round .\n= = Phases = =\n",
+    "valid": "= Sun =\nThe sun shines .\n",
+    "test": "= Star =\nStars twinkle .\n",
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data folder."""
+    monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """A folder with the three files."""
+    folder = tmp_path / "raw"
+    folder.mkdir()
+    for split, text in RAW.items():
+        (folder / f"{split}.txt").write_bytes(text.encode())
+    return folder
+
+
+def prepare(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["wikitext2", *map(str, arguments)])
+
+
+# --- cleaning
+
+
+@given(st.text(" \t\r\n=aé月\u2028"))
+def test_cleaning(text: str) -> None:
+    cleaned = wikitext.clean(text)
+    lines = cleaned.split("\n")
+    assert lines.pop() == ""
+    assert all(line and line == line.strip() for line in lines)
+    assert wikitext.clean(cleaned) == cleaned
+    assert "".join(cleaned.split()) == "".join(text.split())
+
+
+def test_only_line_feeds_end_a_line() -> None:
+    assert wikitext.clean(" a \r\n\r\n b\u2028c \n") == "a\nb\u2028c\n"
+
+
+def test_figures() -> None:
+    assert wikitext.figures(CLEANED["train"]) == wikitext.Figures(44, 18, 3, 1)
+
+
+# --- the real corpus
+
+
+@pytest.fixture(scope="module")
+def splits() -> dict[str, str]:
+    try:
+        return {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
+    except FileNotFoundError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+
+
+def test_the_figures_of_the_corpus(splits: dict[str, str]) -> None:
+    assert {split: wikitext.figures(text) for split, text in splits.items()} == wikitext.EXPECTED
+    assert len(set(splits["train"])) == len(set().union(*splits.values())) == 283
+    assert all(wikitext.clean(text) == text for text in splits.values())
+
+
+# --- a folder of files
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"train": "train.txt", "valid": "valid.txt", "test": "test.txt"},
+        {"train": "Train.TXT", "valid": "validation.txt", "test": "my test.txt"},
+        {"train": "wiki.train.tokens", "valid": "wiki.valid.tokens", "test": "wiki.test.tokens"},
+    ],
+)
+def test_text_files(tmp_path: Path, names: dict[str, str]) -> None:
+    (tmp_path / "latest.txt").touch()  # no name of a split, though it ends like one
+    (tmp_path / "test.json").touch()
+    for split, name in names.items():
+        (tmp_path / name).write_bytes(RAW[split].encode())
+    assert wikitext_sources.from_folder(tmp_path) == RAW
+
+
+def parquet(path: Path, columns: dict[str, list[object]]) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table(columns), path)
+
+
+@pytest.mark.parametrize("row_end", ["", "\n"])
+def test_parquet_files_as_the_hub_names_them(tmp_path: Path, row_end: str) -> None:
+    for split, text in RAW.items():
+        name = {"valid": "validation"}.get(split, split)
+        rows = [line + row_end for line in text.split("\n")]
+        parquet(tmp_path / f"{name}-00000-of-00001.parquet", {"text": rows})
+    texts = wikitext_sources.from_folder(tmp_path)
+    assert {split: wikitext.clean(text) for split, text in texts.items()} == CLEANED
+
+
+def no_file(raw: Path) -> None:
+    (raw / "valid.txt").unlink()
+
+
+def two_files(raw: Path) -> None:
+    (raw / "wiki.valid.tokens").write_bytes(b"a")
+
+
+def not_utf8(raw: Path) -> None:
+    (raw / "valid.txt").write_bytes(b"caf\xe9 \n")
+
+
+def empty(raw: Path) -> None:
+    (raw / "valid.txt").write_bytes(b"")
+
+
+def white_space(raw: Path) -> None:
+    (raw / "valid.txt").write_bytes(b" \r\n\n")
+
+
+def another_column(raw: Path) -> None:
+    no_file(raw)
+    parquet(raw / "valid.parquet", {"line": ["a"]})
+
+
+def another_type(raw: Path) -> None:
+    no_file(raw)
+    parquet(raw / "valid.parquet", {"text": [1]})
+
+
+def no_parquet(raw: Path) -> None:
+    (raw / "valid.txt").rename(raw / "valid.parquet")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_file, "must hold one file for the split 'valid', and it has none"),
+        (two_files, "has valid.txt, wiki.valid.tokens"),
+        (not_utf8, "valid.txt is not UTF-8: byte 0xe9 at position 3"),
+        (empty, "the split 'valid' holds no text"),
+        (white_space, "the split 'valid' holds no text"),
+        (another_column, 'valid.parquet has no column "text" of strings'),
+        (another_type, 'valid.parquet has no column "text" of strings'),
+        (no_parquet, "valid.parquet is not a parquet file, or is damaged"),
+    ],
+)
+def test_a_folder_that_is_wrong(data: Path, raw: Path, spoil, message: str) -> None:
+    spoil(raw)
+    result = prepare("--source", raw)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert not data.exists()
+
+
+# --- the hub
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
+    """`datasets`, replaced; its `asked` holds what it was asked for."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "")
+    asked: list[object] = []
+
+    def load_dataset(*names: str, revision: str) -> dict[str, dict[str, list[str]]]:
+        asked.append((*names, revision, os.environ["HF_HUB_OFFLINE"]))
+        rows = {split: {"text": text.splitlines(keepends=True)} for split, text in RAW.items()}
+        return {"train": rows["train"], "validation": rows["valid"], "test": rows["test"]}
+
+    fake = types.SimpleNamespace(load_dataset=load_dataset, disable_progress_bars=lambda: None, asked=asked)
+    monkeypatch.setitem(sys.modules, "datasets", fake)
+    return fake
+
+
+NAMES = ("Salesforce/wikitext", "wikitext-2-v1", "b08601e04326c79dfdd32d625aee71d232d685c3")
+
+
+def test_from_the_hub(data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wikitext_sources, "probe", lambda url: None)
+    assert prepare().exit_code == 0
+    assert hub.asked == [(*NAMES, "")]
+    assert {split: corpora.wikitext2(split) for split in CLEANED} == CLEANED
+
+
+def test_without_a_network_a_copy_fetched_before_is_used(
+    data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    result = prepare()
+    assert result.exit_code == 0
+    assert "No answer from http://127.0.0.1:9" in result.stderr
+    assert hub.asked == [(*NAMES, "1")]
+    assert corpora.wikitext2("test") == CLEANED["test"]
+
+
+def test_a_hub_that_never_answers(hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setattr(downloads, "PROBE_SECONDS", 0.2)
+        begun = time.monotonic()
+        wikitext_sources.from_hub()
+    assert time.monotonic() - begun < 3
+    assert hub.asked == [(*NAMES, "1")]
+
+
+def test_datasets_is_missing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "")
+    monkeypatch.setattr(wikitext_sources, "probe", lambda url: None)
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    result = prepare()
+    assert result.exit_code == 1
+    assert "datasets" in result.stderr and "--source" in result.stderr
+
+
+def test_no_network_and_nothing_fetched(tmp_path: Path) -> None:
+    """The real `datasets`, in a process of its own: the error comes within seconds and says both ways."""
+    environment = os.environ | {
+        "PYTHONPATH": str(CHECKOUT),
+        "BPE_DATA": str(tmp_path / "data"),
+        "HF_HOME": str(tmp_path / "cache"),
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+    }
+    command = [sys.executable, "-m", "bpe", "wikitext2"]
+    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 1
+    assert "can't be had from the hub" in done.stderr
+    assert "where the hub can be reached" in done.stderr and "--source THEIR_FOLDER" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+# --- the command
+
+
+def test_prepared_then_only_reported(data: Path, raw: Path) -> None:
+    first = prepare("--source", raw)
+    assert first.exit_code == 0
+    assert {split: corpora.wikitext2(split) for split in CLEANED} == CLEANED
+    assert sorted(path.name for path in (data / "wikitext2").iterdir()) == [
+        "test.txt",
+        "train.txt",
+        "valid.txt",
+    ]
+    before = [corpora.wikitext2_path(split).stat().st_mtime_ns for split in CLEANED]
+    second = prepare()
+    assert second.exit_code == 0
+    assert second.stdout == first.stdout
+    assert "only reported" in second.stderr
+    assert [corpora.wikitext2_path(split).stat().st_mtime_ns for split in CLEANED] == before
+
+
+def test_the_report(data: Path, raw: Path) -> None:
+    lines = prepare("--source", raw).stdout.splitlines()
+    assert lines[1].split()[:5] == ["train", "44", "18", "3", "1"]
+    assert any(line.startswith("Warning: this is not the text") for line in lines)
+    assert "CC BY-SA" in lines[-2] and "Merity" in lines[-1] and "2016" in lines[-1]
+
+
+def test_made_anew(data: Path, raw: Path) -> None:
+    prepare("--source", raw)
+    (raw / "test.txt").write_bytes(b"another text")
+    prepare("--source", raw)
+    assert corpora.wikitext2("test") == CLEANED["test"]
+    prepare("--source", raw, "--force")
+    assert corpora.wikitext2("test") == "another text\n"
+
+
+def test_a_run_that_stopped_halfway_is_repeated(data: Path, raw: Path) -> None:
+    prepare("--source", raw)
+    corpora.wikitext2_path("test").unlink()
+    assert prepare("--source", raw).exit_code == 0
+    assert corpora.wikitext2("test") == CLEANED["test"]
+
+
+def test_a_full_disk(data: Path, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    result = prepare("--source", raw)
+    assert result.exit_code == 1
+    assert result.stderr.endswith("train.txt: No space left on device\n")
+    assert list((data / "wikitext2").iterdir()) == []
+
+
+def test_a_damaged_file(data: Path, raw: Path) -> None:
+    prepare("--source", raw)
+    corpora.wikitext2_path("test").write_bytes(b"\xff")
+    result = prepare()
+    assert result.exit_code == 1
+    assert "test.txt is not UTF-8: byte 0xff at position 0" in result.stderr
+
+
+def test_wrong_use(data: Path, raw: Path) -> None:
+    assert prepare("--source", raw / "nothing").exit_code == 2
+    assert prepare("--source", raw / "train.txt").exit_code == 2
+    assert prepare("train").exit_code == 2
+
+
+# --- what others ask for
+
+
+def test_a_corpus_that_was_not_prepared(data: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"valid\.txt is not there yet.*python -m bpe wikitext2"):
+        corpora.wikitext2("valid")
+
+
+def test_an_unknown_split(data: Path) -> None:
+    with pytest.raises(ValueError, match="unknown split 'validation': choose from 'train', 'valid', 'test'"):
+        corpora.wikitext2("validation")

