@@ -1,4 +1,4 @@
-"""What every tokenizer asks of its input, and the errors that say what was given."""
+"""Checks of arguments, with errors that name what was given."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ STRETCH = 1 << 16  # characters
 def refuse_surrogates(text: str) -> None:
     """Raise TypeError unless `text` is a str, and ValueError if it holds a lone surrogate.
 
-    A lone surrogate is half of a UTF-16 pair (U+D800 to U+DFFF). It is no character, and UTF-8 has no
-    bytes for it, so no tokenizer could give it back.
+    A lone surrogate is half of a UTF-16 pair (U+D800 to U+DFFF). It is not a character and has no UTF-8, so
+    no tokenizer could give it back.
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a str, not {type(text).__name__}")
-    # Encoding is many times as fast as a search; in stretches, the memory that it takes is used again.
+    # Encoding is much faster than a search; stretch by stretch, its memory is reused.
     for start in range(0, len(text), STRETCH):
         try:
             text[start : start + STRETCH].encode("utf-8")
@@ -32,7 +32,7 @@ def refuse_surrogates(text: str) -> None:
 
 
 def check_documents(text: str | Iterable[str]) -> Iterator[str]:
-    """The documents of `text`: itself, or what it holds, each checked as `refuse_surrogates` says."""
+    """Yield the documents of `text`, itself if it is a str, each checked as by `refuse_surrogates`."""
     if isinstance(text, (bytes, bytearray)) or not isinstance(text, Iterable):
         raise TypeError(f"text must be a str or an iterable of str, not {type(text).__name__}")
     for number, document in enumerate([text] if isinstance(text, str) else text):
@@ -46,18 +46,18 @@ def check_documents(text: str | Iterable[str]) -> Iterator[str]:
 
 
 def check_integer(value: Any, name: str, least: int | None = None) -> int:
-    """The value as an int. Raises TypeError, naming it, for what is no check_integer, ValueError below `least`."""
+    """Return the value as an int. Raises TypeError if it is not an integer, ValueError below `least`."""
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an check_integer, not {type(value).__name__}: {value!r}") from None
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None
     if least is not None and number < least:
         raise ValueError(f"{name} must be {least} or more, not {number}")
     return number
 
 
 def check_finite(value: Any, name: str) -> float:
-    """The value as a float. Raises TypeError, naming it, for what is no number, ValueError if not finite."""
+    """Return the value as a float. Raises TypeError if it is not a number, ValueError if not finite."""
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
     try:
@@ -65,26 +65,26 @@ def check_finite(value: Any, name: str) -> float:
     except OverflowError:
         raise ValueError(f"{name} is too large for a floating-point number") from None
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be check_finite, not {number}")
+        raise ValueError(f"{name} must be finite, not {number}")
     return number
 
 
 def check_mapping(value: Any, name: str) -> Mapping[Any, Any]:
-    """The value. Raises TypeError, naming it, for what is no mapping, such as a dict."""
+    """Return the value. Raises TypeError, naming it, unless it is a mapping such as a dict."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{name} must be a mapping, not {type(value).__name__}")
     return value
 
 
 def check_items(value: Any, name: str) -> Iterable[Any]:
-    """The value. Raises TypeError, naming it, for what is no list or other iterable."""
+    """Return the value. Raises TypeError, naming it, unless it is a list or another iterable."""
     if not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a list or another iterable, not {type(value).__name__}")
     return value
 
 
 def check_seed(value: Any) -> int:
-    """The value as a seed that torch takes. Raises TypeError and ValueError as `integer`."""
+    """Return the value as a seed that torch accepts. Raises as `check_integer`."""
     number = check_integer(value, "seed", least=0)
     if number >= 2**64:
         raise ValueError(f"seed must be below 2**64, not {number}")
@@ -92,7 +92,7 @@ def check_seed(value: Any) -> int:
 
 
 def check_id(value: Any, vocab_size: int) -> int:
-    """The value as an id. Raises TypeError for what is no check_integer, ValueError out of range."""
+    """Return the value as an id. Raises TypeError if it is not an integer, ValueError if out of range."""
     number = check_integer(value, "an id")
     if not 0 <= number < vocab_size:
         raise ValueError(f"id {number} is out of range: ids go from 0 to {vocab_size - 1}")

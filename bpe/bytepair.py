@@ -295,7 +295,7 @@ class BPETokenizer(Tokenizer):
         errors: what to do if their bytes are not UTF-8, as for `bytes.decode`. The default shows U+FFFD,
         which loses the bytes; "strict" raises UnicodeDecodeError.
 
-        Raises TypeError for an id that is not an check_integer, ValueError for one out of range or not in use.
+        Raises TypeError for an id that is not an integer, ValueError for one out of range or not in use.
         """
         # A character may be spread over several tokens, so bytes are joined before they are decoded.
         return self.decode_bytes(ids).decode("utf-8", errors)

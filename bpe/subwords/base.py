@@ -31,7 +31,7 @@ def number_to_learn(vocab_size: int, characters: int, others: int) -> int:
     """How many tokens are to be learned.
 
     characters: how many there are to begin with; others: special tokens, bytes and the like.
-    Raises TypeError for what is no check_integer, ValueError where these alone are more than `vocab_size`.
+    Raises TypeError if it is not an integer, ValueError if these alone are more than `vocab_size`.
     """
     number = check_integer(vocab_size, "vocab_size") - characters - others
     if number < 0:
