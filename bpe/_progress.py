@@ -1,4 +1,4 @@
-"""Whether to show a progress bar: yes to people, no where output is compared or nobody looks."""
+"""Progress bars: shown to people, hidden where output is compared or nobody watches."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Item = TypeVar("Item")
 
 
 def wanted() -> bool:
-    """True at a terminal and in a notebook, unless CI or BPE_PROGRESS=0 is set in the environment."""
+    """Whether to show a bar: at a terminal and in a notebook, unless CI or BPE_PROGRESS=0 is set."""
     if os.environ.get("CI") or os.environ.get("BPE_PROGRESS") == "0":
         return False
     return sys.stderr.isatty() or _in_notebook()
 
 
 def _in_notebook() -> bool:
-    """True in a notebook's kernel; IPython is asked only where it runs already."""
+    """Whether this is a notebook's kernel; IPython is not imported to find out."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
@@ -26,9 +26,9 @@ def _in_notebook() -> bool:
 def show_progress(
     items: Iterable[Item], total: int, progress: bool | Callable[[Item], object] | None, **bar: Any
 ) -> Iterator[Item]:
-    """The items, with a bar on stderr, or with a function called for each.
+    """Yield the items, showing a bar on stderr or calling a function with each.
 
-    progress: True or False for a bar or none, None for a bar where `wanted` says so.
+    progress: True for a bar, False for none, None for a bar if `wanted` says so, or the function.
     """
     if callable(progress):
         for item in items:
@@ -37,8 +37,8 @@ def show_progress(
     elif progress or (progress is None and wanted()):
         from tqdm import tqdm
 
-        # In a notebook a bar of text, and not on stderr: a widget is an error message when the notebook
-        # is opened again, and what stands on stderr is red.
+        # In a notebook, a bar of text on stdout: a widget becomes an error message when the notebook is
+        # opened again, and stderr is shown in red.
         file = sys.stdout if _in_notebook() else sys.stderr
         yield from tqdm(items, total=total, leave=False, file=file, **{"delay": 1, **bar})
     else:

@@ -411,7 +411,7 @@ def _set_apart(
 
 
 def as_pairs(merges: Iterable[Pair]) -> list[Pair]:
-    """The merges as tuples of int. Raises TypeError, naming the rank, for what is no pair of integers."""
+    """Return the merges as tuples of int. Raises TypeError, naming the rank, for anything else."""
     pairs: list[Pair] = []
     for rank, pair in enumerate(merges):
         if type(pair) is tuple and list(map(type, pair)) == [int, int]:  # all of a trained tokenizer are
@@ -425,16 +425,16 @@ def as_pairs(merges: Iterable[Pair]) -> list[Pair]:
 
 
 def find_alphabet(vocabulary: Sequence[Token | None]) -> Alphabet:
-    """Whether the tokens are bytes or str. Raises TypeError where they are mixed, neither, or none."""
+    """Tell whether the tokens are bytes or str. Raises TypeError if they are mixed, neither, or none."""
     kinds = {type(token) for token in vocabulary if token is not None}
     if kinds not in ({bytes}, {str}):
         names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none at all"
-        raise TypeError(f"tokens must be all bytes or all str (None where an id is not in use), not {names}")
+        raise TypeError(f"tokens must be all bytes or all str (None for an unused id), not {names}")
     return "bytes" if kinds == {bytes} else "characters"
 
 
 def index_tokens(vocabulary: Sequence[Token | None]) -> dict[Token, int]:
-    """token -> id. Raises ValueError for an empty token, a lone surrogate, and for the same token twice."""
+    """Map token -> id. Raises ValueError for an empty token, a lone surrogate, and a repeated token."""
     ids: dict[Token, int] = {}
     for i, token in enumerate(vocabulary):
         if token is None:
@@ -451,11 +451,11 @@ def index_tokens(vocabulary: Sequence[Token | None]) -> dict[Token, int]:
 def rank_pairs(
     merges: Sequence[Pair], vocabulary: Sequence[Token | None], ids: Mapping[Token, int]
 ) -> dict[Pair, tuple[int, int]]:
-    """pair -> (rank, id of the joined token).
+    """Map pair -> (rank, id of the joined token).
 
     Raises ValueError unless each merge joins tokens that are single symbols or made by an earlier merge,
-    into a token of the vocabulary that no other merge makes: then a merge never makes a pair of a lower
-    rank than its own, on which the engines rely.
+    into a token of the vocabulary that no other merge makes. Then a merge never makes a pair with a lower
+    rank than its own, which the engines rely on.
     """
     ranks: dict[Pair, tuple[int, int]] = {}
     made: set[int] = set()

@@ -1,7 +1,7 @@
 """Cutting text into pieces before any merge: no merge crosses from one piece to the next.
 
 A split is a list of regular expressions (of the `regex` package), applied in turn, each to the pieces
-left by the one before. The pieces are the matches and the gaps between them, so joined they are the text.
+left by the one before. The pieces are the matches and the gaps between them; joined, they are the text.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import regex
 
 from bpe._validate import refuse_surrogates
 
-# Contractions, letters, digits, other signs, each with one space before; then white space. As published
-# with GPT-2; tiktoken's spelling of it cuts in the same places.
+# Contractions; letters, digits and other signs with an optional space before them; then whitespace. As
+# published with GPT-2; tiktoken's spelling of it cuts in the same places.
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 # cl100k_base as tiktoken 0.14 has it: `\s++$` and the possessive quantifiers are later additions.
@@ -24,23 +24,23 @@ GPT4 = (
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
 
-# o200k_base: a word's capitals may stand at its front only, and a contraction belongs to its word.
+# o200k_base: capitals only begin a word, and a contraction belongs to its word.
 GPT4O = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
     r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
-# The models/llama3 tokenizer of Meta's llama-models; GPT-4's of 2023 but for a run of line ends in one piece.
+# The Llama 3 tokenizer of Meta's llama-models: GPT-4's pattern of 2023, but a run of newlines is one piece.
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
-# Qwen up to version 3: Llama 3's, with each digit alone.
+# Qwen up to version 3: Llama 3's pattern, with each digit by itself.
 QWEN = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 
-# DeepSeek-V3's tokenizer.json: digits, then Chinese and Japanese, then the rest, one after the other.
+# DeepSeek-V3's tokenizer.json: three expressions in turn, for digits, Chinese and Japanese, and the rest.
 DEEPSEEK = (
     r"\p{N}{1,3}",
     r"[一-龥぀-ゟ゠-ヿ]+",
@@ -48,10 +48,10 @@ DEEPSEEK = (
     r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 )
 
-# A poem's lines, its punctuation and its line ends apart.
+# A poem's verses, with punctuation and newlines apart.
 VERSE = r"[，。！？；：、]|\n"
 
-# Words at white space; the white space between them is a piece too.
+# Words between whitespace; the whitespace is a piece too.
 WORDS = r"\S+"
 
 PATTERNS: dict[str, tuple[str, ...]] = {
@@ -69,10 +69,10 @@ Pattern = str | Iterable[str] | None
 
 
 def resolve(pattern: Pattern) -> tuple[str, ...]:
-    """The expressions that `pattern` stands for.
+    """Return the expressions that `pattern` names.
 
     pattern: None (no split), a name in PATTERNS, a regular expression, or a list of these.
-    Raises ValueError for an expression that `regex` cannot compile, TypeError for what is no string.
+    Raises ValueError for an expression that `regex` cannot compile, TypeError if it is not a str.
     """
     if pattern is None:
         return ()
@@ -109,7 +109,7 @@ def _cut(text: str, expression: regex.Pattern[str]) -> Iterator[str]:
 
 
 def pieces(text: str, expressions: Iterable[str]) -> list[str]:
-    """The pieces of `text`: matches and gaps of the first expression, these cut by the next, and so on.
+    """Cut a text into pieces: matches and gaps of the first expression, cut again by the next, and so on.
 
     >>> pieces("床前明月光，疑是地上霜。", [VERSE])
     ['床前明月光', '，', '疑是地上霜', '。']

@@ -13,9 +13,9 @@ Names = Iterable[str] | Literal["all"]
 
 
 def check_names(special_tokens: Iterable[str], what: str = "special token") -> list[str]:
-    """The special tokens as a list. Raises TypeError or ValueError unless they are different strings.
+    """Return the special tokens as a list. Raises TypeError or ValueError unless they are different strings.
 
-    what: how messages call one of them.
+    what: what error messages call one of them.
     """
     plural = f"{what}s".replace(" ", "_")
     if isinstance(special_tokens, str):
@@ -35,12 +35,12 @@ def check_names(special_tokens: Iterable[str], what: str = "special token") -> l
 
 
 def expression(names: Collection[str]) -> re.Pattern[str]:
-    """What finds any of the names in a text; of two that begin alike, the longer one."""
-    return _compiled(frozenset(names))
+    """The expression that finds any of the names in a text; of two that begin alike, the longer one."""
+    return _compile(frozenset(names))
 
 
 @lru_cache(maxsize=64)
-def _compiled(names: frozenset[str]) -> re.Pattern[str]:
+def _compile(names: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(names, key=len, reverse=True)
     # Without names: an expression that matches nowhere.
     return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
@@ -49,14 +49,14 @@ def _compiled(names: frozenset[str]) -> re.Pattern[str]:
 def parts(
     text: str, names: Collection[str], allowed: Names = "all", disallowed: Names = "all"
 ) -> Iterator[tuple[str, bool]]:
-    """The text cut at the allowed special tokens: (part, whether it is one of them).
+    """Cut a text at the allowed special tokens; yields (part, whether it is a special token).
 
-    disallowed: those at which to raise; "all" means all that are not allowed. A name in both is refused,
-    and what is in neither stays ordinary text.
-    Raises ValueError, naming token and position, for one that is not allowed.
+    disallowed: special tokens at which to raise; "all" means all that are not allowed. A name in both is
+    refused, and a name in neither stays ordinary text.
+    Raises ValueError, naming token and position, for a special token that is not allowed.
     """
-    allowed = _chosen(allowed, names)
-    refused = set(names).difference(allowed) if disallowed == "all" else _chosen(disallowed, names)
+    allowed = _choose(allowed, names)
+    refused = set(names).difference(allowed) if disallowed == "all" else _choose(disallowed, names)
     start = 0
     if not allowed and not refused:
         # Searching a long text for nothing takes as long as cutting it.
@@ -67,8 +67,8 @@ def parts(
         name = match.group()
         if name in refused:
             raise ValueError(
-                f"the text holds the special token {name!r} at position {match.start()}; to take it as one "
-                f"give allowed_special={{{name!r}}}, to take it as ordinary text disallowed_special=()"
+                f"the text holds the special token {name!r} at position {match.start()}; to encode it as one "
+                f"give allowed_special={{{name!r}}}; as ordinary text, disallowed_special=()"
             )
         if match.start() > start:
             yield text[start : match.start()], False
@@ -78,7 +78,7 @@ def parts(
         yield text[start:], False
 
 
-def _chosen(chosen: Names, names: Collection[str]) -> Collection[str]:
+def _choose(chosen: Names, names: Collection[str]) -> Collection[str]:
     if chosen == "all":
         return names
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):

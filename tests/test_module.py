@@ -3,6 +3,7 @@
 import doctest
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -72,16 +73,22 @@ def test_watching_changes_nothing(capsys):
     assert "0/3" in capsys.readouterr().err
 
 
-def test_the_tokenizers_of_chapter_10_are_light_and_have_their_own_load(tmp_path):
+def test_subword_tokenizers_are_light():
     code = (
         "import sys, bpe; bpe.WordBPE.train('ab ab', 9).encode('ab'); bpe.WordPiece.train('ab ab', 9);"
         "bpe.Unigram.train('ab ab', 290).encode('ab');"
         "print({'numpy', 'torch', 'numba', 'matplotlib', 'datasets', 'sentencepiece'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
-    for tokenizer in (bpe.WordBPE("ab"), bpe.WordPiece(["ab"]), bpe.Unigram([("ab", -1)])):
-        tokenizer.save(tmp_path / "tokenizer.json")
-        name = type(tokenizer).__name__
-        with pytest.raises(ValueError, match=f"bpe.{name}.load reads it"):
-            bpe.load_tokenizer(tmp_path / "tokenizer.json")
-        assert type(tokenizer).load(tmp_path / "tokenizer.json").fingerprint == tokenizer.fingerprint
+
+
+def test_dir_shows_the_public_names_and_the_rooms_and_nothing_else():
+    tops = {path.stem for path in ROOT.glob("bpe/*.py")} | {
+        path.parent.name for path in ROOT.glob("bpe/*/*.py")
+    }
+    rooms = {name for name in tops if not name.startswith("_")}
+    assert set(dir(bpe)) == {*bpe.__all__, *rooms}
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert bpe.__version__ == metadata.version("bpe-course")
