@@ -1,8 +1,8 @@
-"""Who takes part in `make bench`, and how each is asked to do a work.
+"""The contestants of `make bench`, and how each is called for a task.
 
-Each library is asked in the way in which it is fastest here. `tokenizers`, `rustbpe` and `bpeasy` get lines
-where there is a split, which gives them the same pieces, since no piece of the two splits crosses the end of
-a line in these corpora; `gigabpe` reads files. Encoders get the whole text, since all were slower on lines.
+Each library is called in the way that is fastest here. With a split, `tokenizers`, `rustbpe` and `bpeasy` get
+lines; their pieces are the same, since no piece of the two splits crosses a newline in these corpora.
+`gigabpe` reads files. Encoders get the whole text, since all were slower on lines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOTES = {
     "rustbpe": "other ties",
     "bpeasy": "other ties",
     "gigabpe": "other ties",
-    "sentencepiece": "not the same work: characters, another split",
+    "sentencepiece": "not the same task: characters, another split",
     "compiled": "",
     "incremental": "",
     "naive": "",
@@ -51,11 +51,11 @@ GIVES = {
     "quicktok": "an array",
     "splintr": "an array",
 }
-NO_LIMIT = 10**6  # where a library wants one, of the length of a token or a line
+NO_LIMIT = 10**6  # for libraries that want a limit on the length of a token or a line
 
 
 class Learned(NamedTuple):
-    """The new tokens in the order of their ranks; for ours, the fingerprint of the tokenizer too."""
+    """The new tokens in order of rank; for ours, also the fingerprint of the tokenizer."""
 
     tokens: list[bytes]
     fingerprint: str = ""
@@ -65,7 +65,7 @@ Result = Callable[[], Learned]
 
 
 class Training:
-    """A text to train on, in the forms that the libraries take, and what is asked for."""
+    """A text to train on, in the forms that the libraries accept, and the settings."""
 
     def __init__(self, path: Path, split: str | None, merges: int) -> None:
         self.path, self.split, self.merges = path, split, merges
@@ -135,7 +135,7 @@ def gigabpe(job: Training) -> Result:
 
     if job.split != "gpt2":
         raise ValueError("gigabpe has no such split")
-    # Only the bytes that occur are tokens then.
+    # Only the bytes that occur become tokens here.
     size = job.different_bytes + job.merges
     _, merges = library.train_bpe([str(job.path)], size, pretokenizer="bytelevel", min_frequency=2)
     return lambda: Learned(_joined(merges))

@@ -1,4 +1,4 @@
-"""Measuring a work: each run a process of its own, contestants in turns, and what is reported of the runs."""
+"""Measures a task: each run in a process of its own, contestants in turns; and summarises the runs."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from typing import Any
 import click
 from contestants import GIVES, NOTES, PACKAGES
 from outcomes import HEAVY, outcome_file
+from tasks import ENGINES, GROWTH, Task
 from tqdm import tqdm
-from works import ENGINES, GROWTH, Work
 
 Record = dict[str, Any]
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent
-LONG, VERY_LONG = 10.0, 60.0  # seconds of a first run, after which there are fewer
+LONG, VERY_LONG = 10.0, 60.0  # seconds of a first run, above which there are fewer
 REPEATS, LONG_REPEATS = 5, 3
 TIME_LIMIT = 1_200  # seconds of one process
-UNDISTURBED = 0.8  # of the time a process has a core, unless others want it or the machine stands still
+UNDISTURBED = 0.8  # share of the time that a process has a core, unless others want it
 TRIES = 3
 KILLED = -9
 
 
 class RunFailedError(Exception):
-    """A contestant could not do a work; says why."""
+    """A contestant failed at a task; the message says why."""
 
 
 # --- one process
 
 
 def run(arguments: Sequence[str | Path], **environment: str) -> Record:
-    """What one process measured. Raises RunFailedError."""
+    """Start one process and return what it measured. Raises RunFailedError."""
     try:
         done = subprocess.run(
             [sys.executable, *map(str, arguments)],
@@ -54,12 +54,12 @@ def run(arguments: Sequence[str | Path], **environment: str) -> Record:
         raise RunFailedError(f"not done after {TIME_LIMIT} s") from None
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        killed = " (killed, as a system out of memory does it)" if done.returncode == KILLED else ""
+        killed = " (killed, perhaps for want of memory)" if done.returncode == KILLED else ""
         raise RunFailedError(said[-1][:200] + killed)
     try:
         record: Record = json.loads(done.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):
-        raise RunFailedError("it ended well, but printed no result") from None
+        raise RunFailedError("it succeeded, but printed no result") from None
     return record
 
 
@@ -81,40 +81,40 @@ def run_import(who: str) -> Record:
     return run(["-c", code])
 
 
-def run_work(work: Work, who: str, folder: Path, turn: int) -> Record:
-    """One run. Of the first turn, what came out is left in the folder."""
-    if work.kind == "import":
+def run_task(task: Task, who: str, folder: Path, turn: int) -> Record:
+    """Execute one run. The first turn leaves its outcome in the folder."""
+    if task.kind == "import":
         return run_import(who)
-    if work.kind == "compile":
-        # Each compilation begins with an empty folder; what the first one left there is loaded by the other.
+    if task.kind == "compile":
+        # Each compilation starts with an empty folder; the other contestant loads what the first one left.
         cache = folder / f"numba-{turn if who == 'compiled' else 0}"
         return run([HERE / "one_run.py", "compile"], NUMBA_CACHE_DIR=str(cache))
-    outcome = outcome_file(work, who, folder) if turn == 0 else "-"
-    asked: list[str | Path] = [HERE / "one_run.py", work.kind, who, folder / f"{work.corpus}.txt", outcome]
-    if work.kind == "train":
-        asked += [str(work.merges), *([work.split] if work.split else [])]
+    outcome = outcome_file(task, who, folder) if turn == 0 else "-"
+    asked: list[str | Path] = [HERE / "one_run.py", task.kind, who, folder / f"{task.corpus}.txt", outcome]
+    if task.kind == "train":
+        asked += [str(task.merges), *([task.split] if task.split else [])]
     return run(asked)
 
 
-# --- one work
+# --- one task
 
 
 def measure(
-    work: Work, folder: Path, repeats: int, left_out: dict[str, str], bar: tqdm[Any]
+    task: Task, folder: Path, repeats: int, left_out: dict[str, str], bar: tqdm[Any]
 ) -> dict[str, list[Record]]:
-    """All runs of a work: contestant -> its runs, in turns. Who fails is told in `left_out`."""
+    """Execute all runs of a task: contestant -> its runs. `left_out` tells who failed and why."""
     runs: dict[str, list[Record]] = {}
-    wanted = {who: repeats for who in work.contestants if present(who, left_out)}
+    wanted = {who: repeats for who in task.contestants if is_installed(who, left_out)}
     for turn in range(repeats):
         for who in list(wanted):
             if turn >= wanted[who]:
                 continue
-            bar.set_postfix_str(f"{work.name}, {who}, {turn + 1} of {wanted[who]}")
+            bar.set_postfix_str(f"{task.name}, {who}, {turn + 1} of {wanted[who]}")
             try:
-                record = undisturbed(lambda who=who, turn=turn: run_work(work, who, folder, turn))
+                record = run_undisturbed(lambda who=who, turn=turn: run_task(task, who, folder, turn))
             except RunFailedError as error:
                 if who in ENGINES:
-                    raise click.ClickException(f"{work.name}, {who}: {error}") from None
+                    raise click.ClickException(f"{task.name}, {who}: {error}") from None
                 left_out[who] = str(error)
                 del wanted[who]
                 continue
@@ -125,7 +125,7 @@ def measure(
     return runs
 
 
-def undisturbed(once: Callable[[], Record]) -> Record:
+def run_undisturbed(once: Callable[[], Record]) -> Record:
     """The first run in which the process had a core nearly all the time, else the best of a few."""
     tried = []
     for _ in range(TRIES):
@@ -136,13 +136,13 @@ def undisturbed(once: Callable[[], Record]) -> Record:
 
 
 def enough(seconds: float, repeats: int) -> int:
-    """How many runs there are to be of what took so long."""
+    """The number of runs for a task whose first run took this long."""
     if seconds > VERY_LONG:
         return 1
     return min(repeats, LONG_REPEATS) if seconds > LONG else repeats
 
 
-def present(who: str, left_out: dict[str, str]) -> bool:
+def is_installed(who: str, left_out: dict[str, str]) -> bool:
     """Whether the contestant is installed."""
     try:
         if who in PACKAGES:
@@ -155,18 +155,18 @@ def present(who: str, left_out: dict[str, str]) -> bool:
     return True
 
 
-def row(work: Work, who: str, runs: list[Record], first: float) -> Record:
-    """What is stored of the runs of one contestant."""
+def row(task: Task, who: str, runs: list[Record], first: float) -> Record:
+    """Summarise the runs of one contestant."""
     seconds = [record["seconds"] for record in runs]
     median = statistics.median(seconds)
     return {
         "who": who,
-        "seconds": rounded(median),
-        "runs": [rounded(value) for value in seconds],
-        "ratio": rounded(median / first),
+        "seconds": round_to_four(median),
+        "runs": [round_to_four(value) for value in seconds],
+        "ratio": round_to_four(median / first),
         "peak_mb": middle(runs, "peak_mb"),
         "grown_mb": middle(runs, "grown_mb"),
-        "note": note(work, who, runs),
+        "note": note(task, who, runs),
         "cores": statistics.median(record["cores"] for record in runs),
     }
 
@@ -176,14 +176,14 @@ def middle(runs: list[Record], key: str) -> float | None:
     return None if None in values else round(statistics.median(values), 1)
 
 
-def rounded(value: float) -> float:
-    """Four digits."""
+def round_to_four(value: float) -> float:
+    """Round to four digits."""
     return float(f"{value:.4g}")
 
 
-def note(work: Work, who: str, runs: list[Record]) -> str:
-    parts = [NOTES.get(who, "")] if work.kind == "train" else []
-    if work.kind == "encode":
+def note(task: Task, who: str, runs: list[Record]) -> str:
+    parts = [NOTES.get(who, "")] if task.kind == "train" else []
+    if task.kind == "encode":
         parts.append(f"gives {GIVES[who]}")
     if len(runs) == 1:
         parts.append("one run")
@@ -196,23 +196,25 @@ def note(work: Work, who: str, runs: list[Record]) -> str:
 
 
 def growth_rows(folder: Path, sizes: Sequence[int], bar: tqdm[Any]) -> Iterator[Record]:
-    """Ours on more and more text, once each. Of what fails, as for want of memory, `failed` says why."""
-    for name, work in GROWTH.items():
+    """Measure ours on growing texts, once each. If one fails, as for want of memory, `failed` says why."""
+    for name, task in GROWTH.items():
         for size in sizes:
             bar.set_postfix_str(f"growth, {name}, {size} MB")
             path = folder / f"growth-{size}.txt"
-            yield {"work": name, "megabytes": size, "bytes": path.stat().st_size} | growth_of(work, path)
+            yield {"task": name, "megabytes": size, "bytes": path.stat().st_size} | growth_of(task, path)
             bar.update()
 
 
-def growth_of(work: Work, path: Path) -> Record:
-    merges = [str(work.merges), *([work.split] if work.split else [])] if work.merges else []
+def growth_of(task: Task, path: Path) -> Record:
+    merges = [str(task.merges), *([task.split] if task.split else [])] if task.merges else []
     try:
-        record = undisturbed(lambda: run([HERE / "one_run.py", work.kind, "compiled", path, "-", *merges]))
+        record = run_undisturbed(
+            lambda: run([HERE / "one_run.py", task.kind, "compiled", path, "-", *merges])
+        )
     except RunFailedError as error:
         return {"seconds": None, "peak_mb": None, "grown_mb": None, "failed": str(error)}
     return {
-        "seconds": rounded(record["seconds"]),
+        "seconds": round_to_four(record["seconds"]),
         "peak_mb": middle([record], "peak_mb"),
         "grown_mb": middle([record], "grown_mb"),
     }

@@ -98,10 +98,10 @@ def plain_loop(config: MiniGPTConfig, ids: numpy.ndarray, device: torch.device) 
     return step
 
 
-def seconds(work: Callable[[], object], device: torch.device) -> float:
-    """How long the work takes, until the device has finished."""
+def seconds(task: Callable[[], object], device: torch.device) -> float:
+    """How long the task takes, until the device has finished."""
     start = time.perf_counter()
-    work()
+    task()
     if device.type != "cpu":
         torch.accelerator.synchronize()
     return time.perf_counter() - start

@@ -1,12 +1,12 @@
-"""One work, done once by one contestant, in a process of its own: `make bench` starts many.
+"""Executes one task once, by one contestant: `make bench` starts many such processes.
 
     python benchmarks/one_run.py train WHO TEXT_FILE OUTCOME_FILE MERGES [SPLIT]
     python benchmarks/one_run.py encode WHO TEXT_FILE OUTCOME_FILE
     python benchmarks/one_run.py compile
 
-Prints one line of JSON. The contestant first does the same work on a tiny text, warm-up.txt beside TEXT_FILE:
-importing, loading a vocabulary and loading compiled code are not measured. With "-" for OUTCOME_FILE, what
-came out is not written.
+Prints one line of JSON. The contestant first does the same task on a tiny text, warm-up.txt beside TEXT_FILE,
+so imports, loading a vocabulary and loading compiled code are not measured. With "-" for OUTCOME_FILE, the
+outcome is not written.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def on_one_core() -> None:
 
 
 def forget_peak() -> None:
-    """Begin to look anew for the largest memory of this process; Linux can do that."""
+    """Reset the peak memory of this process, as Linux can."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def memory() -> tuple[float | None, float | None]:
-    """Resident memory of this process, now and at its largest, in MB; None where it can't be known."""
+    """Resident memory of this process, now and at its peak, in MB; None if it can't be known."""
     if STATUS.exists():
         lines = dict(line.split(":", 1) for line in STATUS.read_text(encoding="ascii").splitlines())
         now, peak = (int(lines[key].split()[0]) * 1024 / 1e6 for key in ("VmRSS", "VmHWM"))
@@ -57,13 +57,13 @@ def memory() -> tuple[float | None, float | None]:
     return info.rss / 1e6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # bytes on macOS
 
 
-def measured(work: Callable[[], Any]) -> tuple[Any, Record]:
-    """What the work returns; its time in seconds, the cores it kept busy on average, and its memory in MB."""
+def measure(task: Callable[[], Any]) -> tuple[Any, Record]:
+    """Return the outcome of the task; its seconds, the mean number of busy cores, and its memory in MB."""
     gc.collect()
     forget_peak()
     before, _ = memory()
     cpu, start = time.process_time(), time.perf_counter()
-    outcome = work()
+    outcome = task()
     seconds = time.perf_counter() - start
     busy = time.process_time() - cpu
     _, peak = memory()
@@ -76,20 +76,20 @@ def measured(work: Callable[[], Any]) -> tuple[Any, Record]:
 
 
 def warm_up(path: Path, who: str) -> Path:
-    """The text to begin with, which stands beside the one that is measured."""
+    """The text to warm up with, beside the one that is measured."""
     return path.with_name("warm-up-compiled.txt" if who in ("compiled", "incremental") else "warm-up.txt")
 
 
 def train(who: str, path: Path, outcome: str, merges: int, split: str | None) -> Record:
     from contestants import TRAIN, Training
-    from works import ENGINES
+    from tasks import ENGINES
 
     trainer = TRAIN[who]
     trainer(Training(warm_up(path, who), split, WARM_UP_MERGES))
     job = Training(path, split, merges)
     if who not in ENGINES:
         _ = job.documents, job.different_bytes  # made before the clock starts
-    result, record = measured(lambda: trainer(job))
+    result, record = measure(lambda: trainer(job))
     learned = result()
     record["fingerprint"] = learned.fingerprint
     if outcome != "-":
@@ -105,7 +105,7 @@ def encode(who: str, path: Path, outcome: str) -> Record:
     encoder = ENCODE[who]()
     encoder(warm_up(path, who).read_bytes().decode("utf-8"))
     text = path.read_bytes().decode("utf-8")
-    ids, record = measured(lambda: encoder(text))
+    ids, record = measure(lambda: encoder(text))
     if outcome != "-":
         with Path(outcome).open("wb") as file:
             numpy.save(file, numpy.asarray(ids, dtype=numpy.int32))
@@ -114,16 +114,16 @@ def encode(who: str, path: Path, outcome: str) -> Record:
 
 def compiling() -> Record:
     """The first training, with a split and without, and the first encoding of this process."""
-    from works import COMPILED_WARM_UP as TEXT
+    from tasks import COMPILED_WARM_UP as TEXT
 
-    def work() -> None:
+    def task() -> None:
         from bpe import BPETokenizer
 
         for pattern in (None, "gpt4"):
             tokenizer = BPETokenizer.train(TEXT, 260, pattern=pattern, engine="compiled", progress=False)
             tokenizer.encode_array(TEXT, engine="compiled")
 
-    return measured(work)[1]
+    return measure(task)[1]
 
 
 def main(kind: str, *given: str) -> None:

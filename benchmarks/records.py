@@ -1,4 +1,4 @@
-"""What is stored of the measurements, in data/results/benchmarks.json and in the README's table."""
+"""Stores the measurements, in data/results/benchmarks.json and in the README's table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import click
 import tables
 from contestants import PACKAGES
-from works import GROWTH, GROWTH_CORPUS, WORKS
+from tasks import GROWTH, GROWTH_CORPUS, TASKS
 
 from bpe._files import write_atomically
 from bpe.minigpt import results
@@ -36,7 +36,7 @@ def machine() -> Record:
 
 
 def processor() -> str:
-    """The processor's name, by which people know it."""
+    """The processor's name as people know it."""
     listed = Path("/proc/cpuinfo")
     if listed.exists():
         for line in listed.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -59,19 +59,19 @@ def versions() -> dict[str, str]:
 
 
 def load() -> float | None:
-    """How many processes wanted a core over the last minute."""
+    """The number of processes that wanted a core over the last minute."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
-def begun(folder: Path) -> Record:
-    """What the file holds before this run measured anything: of an earlier one, what may be kept."""
+def begin(folder: Path) -> Record:
+    """Return the content that this run starts from: of an earlier one, what may be kept."""
     content: Record = {
         "command": COMMAND,
         "date": datetime.date.today().isoformat(),
         "load": load(),
         "machine": machine(),
         "versions": versions(),
-        "works": [],
+        "tasks": [],
         "growth_corpus": GROWTH_CORPUS,
         "growth": [],
     }
@@ -79,30 +79,32 @@ def begun(folder: Path) -> Record:
     if path.exists():
         try:
             earlier = json.loads(path.read_text(encoding="utf-8"))
-            kept = {key: earlier[key] for key in ("works", "growth")}
+            kept = {key: earlier[key] for key in ("tasks", "growth")}
             same = all(earlier[key] == content[key] for key in ("machine", "versions"))
         except (ValueError, TypeError, KeyError) as error:
             raise click.ClickException(
-                f"{path} is damaged ({error!r}). Delete it, and all is measured anew; or take it from git."
+                f"{path} is damaged ({error!r}). Delete it to measure again, or restore it from git."
             ) from None
         if same:
             content |= kept
-        elif kept["works"]:
-            click.echo(f"{path} is of another machine or other versions: what it holds is dropped.", err=True)
+        elif kept["tasks"]:
+            click.echo(
+                f"{path} is from another machine or other versions: its figures are dropped.", err=True
+            )
     return content
 
 
 def put(content: Record, measured: Record) -> None:
-    """Put a work in its place among the others."""
-    order = {work.name: number for number, work in enumerate(WORKS)}
-    others = [work for work in content["works"] if work["name"] != measured["name"]]
-    content["works"] = sorted([*others, measured], key=lambda work: order.get(work["name"], len(order)))
+    """Put a task in its place among the others."""
+    order = {task.name: number for number, task in enumerate(TASKS)}
+    others = [task for task in content["tasks"] if task["name"] != measured["name"]]
+    content["tasks"] = sorted([*others, measured], key=lambda task: order.get(task["name"], len(order)))
 
 
 def put_growth(content: Record, measured: Record) -> None:
     """Put one size of a growth in its place among the others."""
-    works = list(GROWTH)
-    rows = {(works.index(row["work"]), row["megabytes"]): row for row in [*content["growth"], measured]}
+    tasks = list(GROWTH)
+    rows = {(tasks.index(row["task"]), row["megabytes"]): row for row in [*content["growth"], measured]}
     content["growth"] = [rows[place] for place in sorted(rows)]
 
 
@@ -117,4 +119,4 @@ def write_readme() -> None:
     """Put the table of the stored measurements into the README."""
     readme = tables.README.read_bytes().decode("utf-8")
     table = tables.markdown(results.read("benchmarks"))
-    write_atomically(tables.README, tables.rewritten(readme, table).encode("utf-8"))
+    write_atomically(tables.README, tables.replace_table(readme, table).encode("utf-8"))

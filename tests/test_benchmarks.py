@@ -14,15 +14,15 @@ import click  # noqa: E402
 import measuring  # noqa: E402
 import outcomes  # noqa: E402
 import tables  # noqa: E402
-import works  # noqa: E402
+import tasks  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
-from works import Work  # noqa: E402
+from tasks import Task  # noqa: E402
 
 import benchmarks  # noqa: E402
 from bpe import corpora  # noqa: E402
 from bpe.minigpt import results  # noqa: E402
 
-WORK = Work("train-2000-poems", "training", "train", ("compiled", "rustbpe"), "poems-2000", None, 3)
+WORK = Task("train-2000-poems", "training", "train", ("compiled", "rustbpe"), "poems-2000", None, 3)
 RUN = {"seconds": 2.0, "cores": 1.0, "peak_mb": 30.04, "grown_mb": 1.0, "fingerprint": "ab"}
 
 
@@ -40,19 +40,19 @@ def bar():
 
 def test_the_readme_shows_what_was_measured():
     readme = tables.README.read_text(encoding="utf-8")
-    assert tables.rewritten(readme, tables.markdown(results.read("benchmarks"))) == readme
+    assert tables.replace_table(readme, tables.markdown(results.read("benchmarks"))) == readme
 
 
 def test_every_work_was_measured():
     content = results.read("benchmarks")
-    assert [work["name"] for work in content["works"]] == [work.name for work in works.WORKS]
-    for work in content["works"]:
-        first = work["rows"][0]
+    assert [task["name"] for task in content["tasks"]] == [task.name for task in tasks.TASKS]
+    for task in content["tasks"]:
+        first = task["rows"][0]
         assert first["who"] in ("compiled", "bpe")
-        for row in work["rows"]:
+        for row in task["rows"]:
             assert min(row["runs"]) <= row["seconds"] <= max(row["runs"])
             assert row["ratio"] == pytest.approx(row["seconds"] / first["seconds"], rel=0.002)
-    assert {row["work"] for row in content["growth"]} == set(works.GROWTH)
+    assert {row["task"] for row in content["growth"]} == set(tasks.GROWTH)
 
 
 # --- the command
@@ -74,7 +74,7 @@ def quick(folder, *options: str) -> dict:
 def test_two_works_on_little_text(tmp_path):
     need("tang_poems")
     content = quick(tmp_path, "--only", "train-2000-poems", "--only", "import")
-    training, importing = content["works"]
+    training, importing = content["tasks"]
     assert {row["who"] for row in training["rows"]} >= {"compiled", "incremental", "naive"}
     assert training["equality"].startswith("compiled, incremental, naive: the same merges")
     assert all("one run" in row["note"] for row in training["rows"])
@@ -88,7 +88,7 @@ def test_all_works_on_little_text(tmp_path):
     need("tang_poems")
     need("wikitext2")
     content = quick(tmp_path)
-    assert [work["name"] for work in content["works"]] == [work.name for work in works.WORKS]
+    assert [task["name"] for task in content["tasks"]] == [task.name for task in tasks.TASKS]
     assert [row["megabytes"] for row in content["growth"]] == [1, 1, 1]
 
 
@@ -109,7 +109,7 @@ def test_a_corpus_that_is_not_there(tmp_path, monkeypatch):
 
 def test_a_result_that_is_damaged(tmp_path):
     path = tmp_path / "benchmarks.json"
-    for content in ("", "{", "[]", "null", '{"works": 3}', '{"works": [], "growth": []}', "\xff"):
+    for content in ("", "{", "[]", "null", '{"tasks": 3}', '{"tasks": [], "growth": []}', "\xff"):
         path.write_text(content, encoding="latin-1")
         done = CliRunner().invoke(benchmarks.main, ["--quick", "--into", str(tmp_path), "--only", "import"])
         assert done.exit_code == 1, content
@@ -145,11 +145,11 @@ def test_growth_that_is_interrupted(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "README", readme)
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(benchmarks, "GROWTH_MEGABYTES", (1, 2))
-    monkeypatch.setattr(works, "MEGABYTE", 10)
-    monkeypatch.setattr(works, "growing_lines", lambda: iter(["12345678901234"] * 9))
+    monkeypatch.setattr(tasks, "MEGABYTE", 10)
+    monkeypatch.setattr(tasks, "growing_lines", lambda: iter(["12345678901234"] * 9))
     seconds = iter([1.0] * 6 + [2.0] * 3)  # after these, Ctrl-C
 
-    def growth_of(work, path):
+    def growth_of(task, path):
         try:
             return {"seconds": next(seconds), "peak_mb": None, "grown_mb": None}
         except StopIteration:
@@ -160,12 +160,12 @@ def test_growth_that_is_interrupted(tmp_path, monkeypatch):
         done = CliRunner().invoke(benchmarks.main, ["--only", "growth"])
         assert done.exit_code == exit_code
         content = results.read("benchmarks")
-        assert [(row["work"], row["megabytes"]) for row in content["growth"]] == [
-            (name, size) for name in works.GROWTH for size in (1, 2)
+        assert [(row["task"], row["megabytes"]) for row in content["growth"]] == [
+            (name, size) for name in tasks.GROWTH for size in (1, 2)
         ]
         assert [row["seconds"] for row in content["growth"]] == expected
         shown = readme.read_text(encoding="utf-8")
-        assert shown == tables.rewritten(shown, tables.markdown(content))
+        assert shown == tables.replace_table(shown, tables.markdown(content))
 
 
 # --- one run
@@ -185,11 +185,11 @@ def test_a_process_that_gives_no_result(code):
 def test_memory_that_a_work_takes():
     import one_run
 
-    made, record = one_run.measured(lambda: bytes(50_000_000) + b"1")
+    made, record = one_run.measure(lambda: bytes(50_000_000) + b"1")
     assert len(made) == 50_000_001
     if record["grown_mb"] is not None:
         assert record["grown_mb"] > 45
-        _, later = one_run.measured(lambda: None)
+        _, later = one_run.measure(lambda: None)
         assert later["grown_mb"] < record["grown_mb"]
     assert record["seconds"] > 0
 
@@ -204,23 +204,23 @@ def test_fewer_runs_of_what_takes_long():
 
 def test_a_run_that_waited_for_a_core_is_done_again():
     shares = iter([0.3, 0.9])
-    assert measuring.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.9}
+    assert measuring.run_undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.9}
     shares = iter([0.3, 0.6, 0.5])
-    assert measuring.undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.6}
+    assert measuring.run_undisturbed(lambda: {"cores": next(shares)}) == {"cores": 0.6}
     assert "disturbed: it had a core for 60%" in measuring.note(WORK, "rustbpe", [{**RUN, "cores": 0.6}])
 
 
 def test_contestants_take_turns_and_one_that_fails_is_left_out(monkeypatch, tmp_path):
     order = []
 
-    def run_work(work, who, folder, turn):
+    def run_task(task, who, folder, turn):
         order.append((who, turn))
         if who == "rustbpe":
             raise measuring.RunFailedError("no such split")
         return RUN
 
-    monkeypatch.setattr(measuring, "run_work", run_work)
-    monkeypatch.setattr(measuring, "present", lambda who, left_out: True)
+    monkeypatch.setattr(measuring, "run_task", run_task)
+    monkeypatch.setattr(measuring, "is_installed", lambda who, left_out: True)
     left_out: dict[str, str] = {}
     runs = measuring.measure(WORK, tmp_path, 2, left_out, bar())
     assert order == [("compiled", 0), ("rustbpe", 0), ("compiled", 1)]
@@ -234,7 +234,7 @@ def test_a_library_that_is_not_installed_is_left_out(monkeypatch):
 
     monkeypatch.setattr(measuring.metadata, "version", version)
     left_out: dict[str, str] = {}
-    assert not measuring.present("rustbpe", left_out)
+    assert not measuring.is_installed("rustbpe", left_out)
     assert left_out == {"rustbpe": "not installed"}
 
 
@@ -283,47 +283,47 @@ def test_engines_that_differ_are_an_error(tmp_path):
 
 
 def test_ids_are_compared(tmp_path):
-    work = Work("encode-poems", "", "encode", ())
+    task = Task("encode-poems", "", "encode", ())
     ids = {"tiktoken": [1, 2, 3], "quicktok": [1, 2, 4], "compiled": [1, 2, 3]}
     for who, given in ids.items():
-        numpy.save(outcomes.outcome_file(work, who, tmp_path), numpy.array(given, dtype=numpy.int32))
-    assert outcomes.equality(work, {key: [RUN] for key in ids}, tmp_path) == "quicktok differs at id 2"
+        numpy.save(outcomes.outcome_file(task, who, tmp_path), numpy.array(given, dtype=numpy.int32))
+    assert outcomes.equality(task, {key: [RUN] for key in ids}, tmp_path) == "quicktok differs at id 2"
     del ids["quicktok"]
-    same = outcomes.equality(work, {key: [RUN] for key in ids}, tmp_path)
+    same = outcomes.equality(task, {key: [RUN] for key in ids}, tmp_path)
     assert same == "all give the 3 ids of tiktoken"
-    numpy.save(outcomes.outcome_file(work, "compiled", tmp_path), numpy.array([1, 2], dtype=numpy.int32))
+    numpy.save(outcomes.outcome_file(task, "compiled", tmp_path), numpy.array([1, 2], dtype=numpy.int32))
     with pytest.raises(click.ClickException, match="compiled differs at id 2 from tiktoken"):
-        outcomes.equality(work, {key: [RUN] for key in ids}, tmp_path)
+        outcomes.equality(task, {key: [RUN] for key in ids}, tmp_path)
 
 
 def test_an_import_that_loads_numpy_is_an_error(tmp_path):
-    work = Work("import", "", "import", ("bpe",))
+    task = Task("import", "", "import", ("bpe",))
     with pytest.raises(click.ClickException, match="`import bpe` loads numpy"):
-        outcomes.equality(work, {"bpe": [{"loaded": ["numpy"]}]}, tmp_path)
+        outcomes.equality(task, {"bpe": [{"loaded": ["numpy"]}]}, tmp_path)
 
 
 # --- what is stored
 
 
 def test_earlier_works_stay_on_the_same_machine(tmp_path):
-    content = benchmarks.begun(tmp_path)
-    assert content["works"] == []
+    content = benchmarks.begin(tmp_path)
+    assert content["tasks"] == []
     for name in ("import", "train-poems", "import"):
         benchmarks.put(content, {"name": name})
-    assert content["works"] == [{"name": "train-poems"}, {"name": "import"}]
+    assert content["tasks"] == [{"name": "train-poems"}, {"name": "import"}]
     benchmarks.store(content, tmp_path)
-    assert benchmarks.begun(tmp_path)["works"] == content["works"]
+    assert benchmarks.begin(tmp_path)["tasks"] == content["tasks"]
     benchmarks.store(content | {"versions": {"numba": "0"}}, tmp_path)
-    assert benchmarks.begun(tmp_path)["works"] == []
+    assert benchmarks.begin(tmp_path)["tasks"] == []
 
 
 def test_a_readme_without_a_place_for_the_table():
     with pytest.raises(ValueError, match="benchmarks: begin"):
-        tables.rewritten("nothing", "table")
+        tables.replace_table("nothing", "table")
     readme = f"a\n{tables.BEGIN}\nold\n{tables.END}\nb\n"
-    once = tables.rewritten(readme, "new")
+    once = tables.replace_table(readme, "new")
     assert once == f"a\n{tables.BEGIN}\n\nnew\n\n{tables.END}\nb\n"
-    assert tables.rewritten(once, "new") == once
+    assert tables.replace_table(once, "new") == once
 
 
 # --- the growing text
@@ -332,8 +332,8 @@ def test_a_readme_without_a_place_for_the_table():
 def test_the_growing_text(tmp_path, monkeypatch):
     monkeypatch.setattr(corpora, "wikitext2", lambda split: f"{split} one two three four five\n")
     monkeypatch.setattr(corpora, "tang_poems", lambda: ["甲乙丙丁戊，己庚辛壬癸。"])
-    monkeypatch.setattr(works, "MEGABYTE", 200)
-    works.write_growth(tmp_path, (1, 2))
+    monkeypatch.setattr(tasks, "MEGABYTE", 200)
+    tasks.write_growth(tmp_path, (1, 2))
     first, second = ((tmp_path / f"growth-{size}.txt").read_bytes().decode() for size in (1, 2))
     assert second.startswith(first)
     assert len(first.encode()) >= 200

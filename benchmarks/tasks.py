@@ -1,4 +1,4 @@
-"""What `make bench` measures: the works, who does each, and the texts they are done on."""
+"""What `make bench` measures: the tasks, their contestants, and their texts."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ GROWTH_MEGABYTES = (1, 2, 4, 8, 16, 32, 64)
 MEGABYTE = 1_000_000
 SEED = 0
 
-# Where a work is cut down for a trial: characters of the corpus, merges, and sizes of the growth.
+# The limits of --quick: characters of the corpus, merges, and sizes of the growing text.
 QUICK_CHARACTERS, QUICK_MERGES, QUICK_MEGABYTES = 20_000, 40, (1,)
 
 
 @dataclass(frozen=True)
-class Work:
-    """One thing to do, by several contestants.
+class Task:
+    """One task for several contestants.
 
-    kind: "train", "encode", "compile" or "import". corpus: a name from `text_of`, "" for none.
-    split: how a training text is cut first; merges: how many are to be learned.
+    kind: "train", "encode", "compile" or "import". corpus: a name that `text_of` knows, "" for none.
+    split: the pattern that cuts a training text first. merges: how many to learn.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Work:
     merges: int = 0
 
 
-WORKS = (
-    Work(
+TASKS = (
+    Task(
         "train-2000-poems",
         "training on 2,000 poems: 1,500 merges, no split",
         "train",
@@ -58,7 +58,7 @@ WORKS = (
         None,
         1_500,
     ),
-    Work(
+    Task(
         "train-poems",
         "training on all 35,135 poems, joined by line feeds: 1,500 merges, no split",
         "train",
@@ -67,7 +67,7 @@ WORKS = (
         None,
         1_500,
     ),
-    Work(
+    Task(
         "train-poems-gpt4-8192",
         "training on all poems: GPT-4 split, 8,192 tokens",
         "train",
@@ -76,7 +76,7 @@ WORKS = (
         "gpt4",
         8_192 - 256,
     ),
-    Work(
+    Task(
         "train-poems-gpt4-32000",
         "training on all poems: GPT-4 split, 32,000 tokens",
         "train",
@@ -85,7 +85,7 @@ WORKS = (
         "gpt4",
         32_000 - 256,
     ),
-    Work(
+    Task(
         "train-wikitext-gpt4-32000",
         "training on WikiText-2 train: GPT-4 split, 32,000 tokens",
         "train",
@@ -95,7 +95,7 @@ WORKS = (
         32_000 - 256,
     ),
     # gigabpe takes no expression; of the splits that it has, "bytelevel" is GPT-2's.
-    Work(
+    Task(
         "train-poems-gpt2-8192",
         "training on all poems: GPT-2 split, 8,192 tokens",
         "train",
@@ -104,7 +104,7 @@ WORKS = (
         "gpt2",
         8_192 - 256,
     ),
-    Work(
+    Task(
         "train-poems-gpt2-32000",
         "training on all poems: GPT-2 split, 32,000 tokens",
         "train",
@@ -113,7 +113,7 @@ WORKS = (
         "gpt2",
         32_000 - 256,
     ),
-    Work(
+    Task(
         "train-wikitext-gpt2-32000",
         "training on WikiText-2 train: GPT-2 split, 32,000 tokens",
         "train",
@@ -122,21 +122,21 @@ WORKS = (
         "gpt2",
         32_000 - 256,
     ),
-    Work(
+    Task(
         "encode-wikitext",
         "encoding WikiText-2 train with GPT-4's vocabulary, one core",
         "encode",
         ENCODERS,
         "wikitext",
     ),
-    Work("encode-poems", "encoding all poems with GPT-4's vocabulary, one core", "encode", ENCODERS, "poems"),
-    Work(
+    Task("encode-poems", "encoding all poems with GPT-4's vocabulary, one core", "encode", ENCODERS, "poems"),
+    Task(
         "compile",
         "compiling the engine, once a machine; loading it, once a process",
         "compile",
         ("compiled", "compiled, from the cache"),
     ),
-    Work(
+    Task(
         "import",
         "importing",
         "import",
@@ -144,11 +144,11 @@ WORKS = (
     ),
 )
 
-# Work of the growth: its split, or None, and its merges; encoding has none.
+# Task of the growth: its split, or None, and its merges; encoding has none.
 GROWTH = {
-    "train": Work("growth-train", "", "train", ("compiled",), "growth", None, 1_500),
-    "train-gpt4": Work("growth-train-gpt4", "", "train", ("compiled",), "growth", "gpt4", 8_192 - 256),
-    "encode": Work("growth-encode", "", "encode", ("compiled",), "growth"),
+    "train": Task("growth-train", "", "train", ("compiled",), "growth", None, 1_500),
+    "train-gpt4": Task("growth-train-gpt4", "", "train", ("compiled",), "growth", "gpt4", 8_192 - 256),
+    "encode": Task("growth-encode", "", "encode", ("compiled",), "growth"),
 }
 GROWTH_CORPUS = (
     "the lines of WikiText-2 and the poems, shuffled with a seed; what is more than these is the same lines "
