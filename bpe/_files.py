@@ -91,14 +91,19 @@ def data_folder() -> Path:
 
     It is the folder named by the environment variable BPE_DATA (a relative path starts at the checkout),
     else `data/` in the checkout this module runs from, else the platform's folder for user data.
-    Raises ValueError if BPE_DATA names the home of a user who does not exist.
+    Raises ValueError if BPE_DATA names the home of a user who does not exist, and if it is relative without
+    a checkout: the folder never depends on the working directory.
     """
+    root = checkout()
     if named := os.environ.get("BPE_DATA"):
         try:
-            return (checkout() or Path.cwd()) / Path(named).expanduser()
+            folder = Path(named).expanduser()
         except RuntimeError as error:
             raise ValueError(f"BPE_DATA is {named!r}: {error}") from None
-    if root := checkout():
+        if root is None and not folder.is_absolute():
+            raise ValueError(f"BPE_DATA is {named!r}: give an absolute path, since there is no checkout here")
+        return (root or folder) / folder
+    if root:
         return root / "data"
     import platformdirs
 

@@ -40,6 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Names a case that is a lambda by the line it is on; otherwise pytest would only number it."""
+    code = getattr(val, "__code__", None)
+    return f"line {code.co_firstlineno}" if code and code.co_name == "<lambda>" else None
+
+
 def missing(notebook: Path) -> str | None:
     """What a notebook's metadata asks for and this machine lacks, in words, or None."""
     needs = nbformat.read(notebook, as_version=4).metadata.get("course", {})

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bpe._files import remove_left_over, write_atomically
+from bpe import _files
+from bpe._files import data_folder, remove_left_over, write_atomically
 
 
 def test_writes_and_overwrites(tmp_path: Path) -> None:
@@ -80,3 +81,14 @@ def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(
     # Between the listing and the look at it, the other process may have given it its name.
     monkeypatch.setattr(Path, "glob", lambda *_: iter([tmp_path / ".gone.part"]))
     remove_left_over(tmp_path)
+
+
+def test_without_a_checkout_a_relative_data_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_files, "checkout", lambda: None)
+    monkeypatch.setenv("BPE_DATA", "data")
+    with pytest.raises(ValueError, match="give an absolute path"):
+        data_folder()
+    monkeypatch.setenv("BPE_DATA", str(Path.home()))
+    assert data_folder() == Path.home()
+    monkeypatch.delenv("BPE_DATA")
+    assert data_folder().is_absolute()
