@@ -85,7 +85,7 @@ check: corpora
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	$(VENV)/bin/lint-imports
+	$(VENV)/bin/lint-imports --no-logo --no-cache
 
 format: $(INSTALLED)
 	$(RUN) -m ruff check --fix .
