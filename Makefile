@@ -1,39 +1,50 @@
 # Each target sets up what it needs, and may be run again at any time.
-#   make lab ARGS="--no-browser --port 8899"    hands arguments on to JupyterLab
-#   make lab PYTHON=python3.12                  takes another Python for .venv
-#   make data POEMS_SOURCE=PATH                 takes the poems from a folder or an archive
-#   make data WIKITEXT2_SOURCE=PATH             takes WikiText-2 from a folder
 
 PYTHON ?= python3
 POEMS_SOURCE ?= auto
 
 VENV := .venv
 RUN := $(VENV)/bin/python
+PIP = $(RUN) -m pip install --disable-pip-version-check
+PINS := .ci/requirements.txt .ci/torch.txt
 INSTALLED := $(VENV)/installed
 POEMS = $(RUN) prepare_poems.py --source "$(POEMS_SOURCE)"
 WIKITEXT2 = $(RUN) -m bpe wikitext2 $(if $(WIKITEXT2_SOURCE),--source "$(WIKITEXT2_SOURCE)")
 VOCABULARIES = $(RUN) -m bpe vocabularies
 
-# A .venv that lost its Python, or was moved along with the checkout, no longer counts as installed.
+# A .venv whose Python is gone, or that moved together with the checkout, no longer counts as installed.
 ifneq ($(shell test -x $(RUN) && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 $(shell rm -f $(INSTALLED))
 endif
 
 export PYTHONUTF8 = 1
 
-.PHONY: help lab data corpora test test-full check notebooks bench reset
+.PHONY: help lab data corpora test test-full check format notebooks bench reset lock
 
 help:
 	@echo 'make lab              open the course in JupyterLab'
-	@echo 'make reset NB=05      begin a chapter anew; your copy is kept beside it'
+	@echo 'make reset NB=05      start a chapter again; your copy is kept beside it'
 	@echo 'make data             prepare the Tang poems, WikiText-2 and the real vocabularies'
-	@echo 'make test             all checks: lint, types, tests, every notebook run and compared'
+	@echo 'make corpora          prepare those that are missing'
+	@echo 'make test             run all checks: lint, types, layers, tests, every notebook'
 	@echo 'make test-full        the same with the long tests'
+	@echo 'make check            lint, types and layers alone'
+	@echo 'make format           format the code, and fix what ruff can fix'
 	@echo 'make notebooks        run all notebooks and store their outputs (NB=05 for one)'
 	@echo 'make bench            measure speed and memory beside other libraries, half an hour'
+	@echo 'make lock             write the pins again after a change of pyproject.toml'
+	@echo
+	@echo 'make lab ARGS="--no-browser --port 8899"    hand arguments on to JupyterLab'
+	@echo 'make test ARGS="-k naive"                   hand arguments on to pytest'
+	@echo 'make lab PYTHON=python3.12                  choose the Python of .venv'
+	@echo 'make lab TORCH_INDEX=ADDRESS                install PyTorch from this index'
+	@echo 'make data POEMS_SOURCE=PATH                 take the poems from a folder or an archive'
+	@echo 'make data WIKITEXT2_SOURCE=PATH             take WikiText-2 from a folder'
+	@echo 'make lock ARGS=--upgrade                    take the newest versions'
 
-# The stamp is written only after pip succeeded: without it, .venv is made from scratch.
-$(INSTALLED): pyproject.toml .ci/constraints.txt
+# The stamp is written only after pip succeeded; without it, .venv is made from scratch. Only the first two
+# calls of pip need a network, and only for what .venv lacks.
+$(INSTALLED): pyproject.toml $(PINS)
 	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); \
 	case "$$version" in \
 	3.11|3.12|3.13|3.14) ;; \
@@ -44,10 +55,12 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	{ echo '$(PYTHON) has no venv module. On Debian and Ubuntu: apt install python3-venv'; exit 1; }
 	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
-	@echo 'Installing the course into $(VENV), some minutes the first time; pip may be silent for long.'
-	@$(RUN) -m pip install --disable-pip-version-check -c .ci/constraints.txt -e ".[course,fast,test]" || \
+	@echo 'Installing the course into $(VENV). The first time takes some minutes; pip may print nothing for long.'
+	@{ $(PIP) --require-hashes -r .ci/requirements.txt && \
+	$(PIP) -r .ci/torch.txt $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") && \
+	$(PIP) --no-deps --no-build-isolation -e .; } || \
 	{ echo 'pip could not install the course; it says why above. It needs a network the first time.'; exit 1; }
-	@echo 'Compiling the fast engine, once, half a minute.'
+	@echo 'Compiling the fast engine, once; this takes half a minute.'
 	@$(RUN) -m bpe compile || true
 	@pwd -P > $@
 
@@ -56,7 +69,7 @@ data: $(INSTALLED)
 	$(WIKITEXT2)
 	$(VOCABULARIES)
 
-# Where a corpus cannot be had, its command says why, and what does not need it still works.
+# If a corpus cannot be had, its command says why, and everything that does not need it still works.
 corpora: $(INSTALLED)
 	@test -e "$${BPE_DATA:-data}/tang_poems.txt" || $(POEMS) || true
 	@test -e "$${BPE_DATA:-data}/wikitext2/test.txt" || $(WIKITEXT2) || true
@@ -72,6 +85,11 @@ check: corpora
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports --no-logo --no-cache
+
+format: $(INSTALLED)
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
 
 test: check
 	$(RUN) -m pytest $(ARGS)
@@ -82,6 +100,12 @@ test-full: check
 notebooks: corpora
 	$(RUN) notebooks/store.py $(NB)
 
-# It installs the libraries that it measures against, those that have a wheel for this machine.
+# Installs the libraries that it measures against, those that have a wheel for this machine.
 bench: corpora
 	$(RUN) benchmarks/benchmarks.py --install $(ARGS)
+
+# uv gets an environment of its own: the course does not need it.
+lock:
+	@test -x $(VENV)/lock/bin/uv || { $(PYTHON) -m venv $(VENV)/lock && \
+	$(VENV)/lock/bin/python -m pip install --disable-pip-version-check --quiet 'uv>=0.13'; }
+	$(VENV)/lock/bin/python .ci/lock.py $(ARGS)

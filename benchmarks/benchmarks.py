@@ -16,11 +16,11 @@ otherwise. So an interrupted run leaves what it has measured, and `--only` chang
 
 from __future__ import annotations
 
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -37,10 +37,11 @@ from bpe.minigpt import results
 
 
 def install() -> None:
-    """Install the libraries of the extra [bench] that have a wheel for this machine."""
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for requirement in project["optional-dependencies"]["bench"]:
-        name, _, version = requirement.partition("==")
+    """Install the libraries pinned in .ci/bench.txt, those that have a wheel for this machine."""
+    text = (CHECKOUT / ".ci" / "bench.txt").read_text(encoding="utf-8")
+    for pin in re.split(r"\n(?=\w)", text)[1:]:  # each with its hashes
+        requirement = pin.split()[0]
+        name, version = requirement.split("==")
         try:
             if metadata.version(name) == version:
                 continue
@@ -48,8 +49,11 @@ def install() -> None:
             pass
         click.echo(f"Installing {requirement}, to measure against it.", err=True)
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        constraints = str(CHECKOUT / ".ci" / "constraints.txt")
-        done = subprocess.run([*pip, "--only-binary", ":all:", "-c", constraints, requirement])
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "requirements.txt"
+            file.write_text(pin, encoding="utf-8")
+            options = ["--only-binary", ":all:", "--no-deps", "--require-hashes"]
+            done = subprocess.run([*pip, *options, "-r", str(file)])
         if done.returncode:
             click.echo(f"{requirement} could not be installed, so it is left out.", err=True)
 

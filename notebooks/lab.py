@@ -1,9 +1,8 @@
-"""Opens the course in JupyterLab, on working copies of the chapters.
+"""Open the course in JupyterLab, on working copies of the chapters.
 
-python notebooks/lab.py                opens chapter 0; copies what work/ lacks
-python notebooks/lab.py --port 8899    hands other arguments on to JupyterLab
-python notebooks/lab.py --reset 05     makes the copy of chapter 5 anew, and keeps
-                                       the old one beside it
+python notebooks/lab.py                open chapter 0; copy chapters that work/ lacks
+python notebooks/lab.py --port 8899    hand other arguments on to JupyterLab
+python notebooks/lab.py --reset 05     copy chapter 5 again and keep the old copy
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ CHECKOUT = CHAPTERS.parent
 WORK = CHECKOUT / "work"
 FIRST = "work/00_start_here.ipynb"
 
-# Without these, JupyterLab asks at its first start whether it may fetch news, and later
-# proposes a version of itself that the course was not tested with.
+# Otherwise JupyterLab asks at its first start whether it may fetch news, and later
+# suggests a version that the course was not tested with.
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
@@ -31,7 +30,7 @@ SETTINGS = {
 
 
 def chapters(number: str = "") -> list[Path]:
-    """The chapters whose names begin so; 5 means 05."""
+    """Return the chapters whose names start with `number`; 5 means 05."""
     start = number.zfill(2) if number.isdigit() else number
     return sorted(
         path for path in CHAPTERS.glob("*.ipynb") if path.name.startswith(start)
@@ -39,7 +38,7 @@ def chapters(number: str = "") -> list[Path]:
 
 
 def write_copy(path: Path, copy: Path) -> None:
-    """Writes a chapter without outputs, for a reader is asked to predict them."""
+    """Write a chapter without outputs, because readers are asked to predict them."""
     from bpe._files import write_atomically
 
     notebook = json.loads(path.read_bytes())
@@ -51,7 +50,7 @@ def write_copy(path: Path, copy: Path) -> None:
 
 
 def copy_missing() -> list[str]:
-    """Copies the chapters that work/ does not hold yet, and returns their names."""
+    """Copy the chapters that work/ lacks, and return their names."""
     WORK.mkdir(exist_ok=True)
     missing = [path for path in chapters() if not (WORK / path.name).exists()]
     for path in missing:
@@ -60,11 +59,11 @@ def copy_missing() -> list[str]:
 
 
 def reset(number: str) -> str:
-    """Makes one working copy anew, keeps the old one, and says so."""
+    """Copy one chapter again, keep the old copy, and return a message."""
     found = chapters(number) if number else []
     if len(found) != 1:
         names = ", ".join(path.stem for path in chapters())
-        sys.exit(f"Which chapter? {number!r} fits {len(found)} of these: {names}")
+        sys.exit(f"Which chapter? {number!r} matches {len(found)} of these: {names}")
     copy = WORK / found[0].name
     WORK.mkdir(exist_ok=True)
     kept = keep(copy) if copy.exists() else None
@@ -75,12 +74,12 @@ def reset(number: str) -> str:
             kept.rename(copy)
         raise
     return f"work/{copy.name} is new" + (
-        f"; what you had is now work/{kept.name}" if kept else ""
+        f"; your old copy is now work/{kept.name}" if kept else ""
     )
 
 
 def keep(copy: Path) -> Path:
-    """Renames a working copy to the first free one of `NAME old 1`, `NAME old 2`, …"""
+    """Rename a working copy to the first free name: `NAME old 1`, `NAME old 2`, …"""
     number = 1
     while (kept := copy.with_name(f"{copy.stem} old {number}.ipynb")).exists():
         number += 1
@@ -88,7 +87,7 @@ def keep(copy: Path) -> Path:
 
 
 def missing_corpora() -> list[str]:
-    """A line for each corpus that is missing: what, and how to get it."""
+    """Return a line for each missing corpus: its file, and the command to get it."""
     from bpe import corpora
 
     return [
@@ -99,22 +98,22 @@ def missing_corpora() -> list[str]:
 
 
 def jupyterlab_arguments(own: list[str]) -> list[str]:
-    """What JupyterLab is started with: ours, then the caller's own."""
+    """Return JupyterLab's arguments: the course's, then the caller's own."""
     arguments = [
         f"--ServerApp.root_dir={CHECKOUT}",
         f"--LabApp.default_url=/lab/tree/{FIRST}",
         "--Application.log_level=WARN",  # the address is still printed
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        arguments.append("--allow-root")  # as in containers; refused otherwise
+        arguments.append("--allow-root")  # JupyterLab refuses root; containers need it
     if any(argument.startswith(("--port", "--ServerApp.port")) for argument in own):
-        # Otherwise a port that is taken silently becomes the next one.
+        # Otherwise JupyterLab silently takes the next port if this one is in use.
         arguments.append("--ServerApp.port_retries=0")
     return arguments + own
 
 
 def add_settings() -> None:
-    """Puts our settings on JupyterLab's search path. What the user has set wins."""
+    """Add our settings to JupyterLab's search path. The user's own settings win."""
     folder = WORK / ".jupyter"
     settings = folder / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
@@ -124,9 +123,9 @@ def add_settings() -> None:
 
 
 def open_course(arguments: list[str]) -> None:
-    """Copies what is missing, says what could not be had, starts JupyterLab."""
+    """Copy missing chapters, report missing corpora, start JupyterLab."""
     if not all(map(importlib.util.find_spec, ("bpe", "jupyterlab"))):
-        sys.exit(f"{sys.executable} does not have the course installed: see README.md.")
+        sys.exit(f"{sys.executable} does not have the course installed; see README.md.")
     if copied := copy_missing():
         print(f"New in work/: {', '.join(copied)}")
     print(*missing_corpora(), sep="\n")
@@ -137,13 +136,13 @@ def open_course(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Does what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description="Open the course in JupyterLab. Other arguments go to JupyterLab.",
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--reset", metavar="NB", help="make the working copy of a chapter anew (05)"
+        "--reset", metavar="NB", help="copy a chapter again (05); keep the old copy"
     )
     options, arguments = parser.parse_known_args()
     try:

@@ -1,9 +1,9 @@
-"""Runs the notebooks from top to bottom and stores their outputs.
+"""Run the notebooks from top to bottom and store their outputs.
 
     python notebooks/store.py          all chapters and solutions
-    python notebooks/store.py 05 07    those whose names begin so
+    python notebooks/store.py 05 07    those whose names start with 05 or 07
 
-What is stored depends on the outputs alone: a second run gives the same bytes. A
+The stored file depends on the outputs alone, so a second run gives the same bytes. A
 notebook that fails is reported with its failing cell and stays as it was.
 """
 
@@ -24,14 +24,14 @@ from nbformat import NotebookNode
 CHAPTERS = Path(__file__).resolve().parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
-# nbclient tells the kernel each change of an Output widget, and with interact of
-# ipywidgets now and then waits for ever. Nobody looks at the widget here.
+# nbclient reports each change of an Output widget to the kernel, and sometimes waits
+# forever on `ipywidgets.interact`. The widget's state is not stored, so skip it.
 OutputWidget.sync_state = lambda self: None
 
 
 def run(notebook: NotebookNode, folder: Path) -> str:
-    """Runs all cells in a fresh kernel, in a folder; returns what went wrong, or ""."""
-    begun = [0]
+    """Run all cells in a new kernel, in `folder`. Return what went wrong, or ""."""
+    started = [0]
     client = NotebookClient(
         notebook,
         timeout=300,
@@ -39,17 +39,17 @@ def run(notebook: NotebookNode, folder: Path) -> str:
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         coalesce_streams=True,
-        on_cell_start=lambda cell, cell_index: begun.append(cell_index),
+        on_cell_start=lambda cell, cell_index: started.append(cell_index),
     )
     try:
         client.execute()
     except (CellControlSignal, DeadKernelError) as error:
-        return f"cell {begun[-1] + 1} of {len(notebook.cells)} failed\n{error}"
+        return f"cell {started[-1] + 1} of {len(notebook.cells)} failed\n{error}"
     return ""
 
 
 def strip(notebook: NotebookNode) -> None:
-    """Drops what differs between runs or machines, and what no page can show."""
+    """Drop what differs between runs or machines, and widgets, which no page shows."""
     notebook.metadata.pop("widgets", None)
     notebook.metadata.get("language_info", {}).pop("version", None)
     for cell in notebook.cells:
@@ -58,7 +58,7 @@ def strip(notebook: NotebookNode) -> None:
 
 
 def store(path: Path) -> str:
-    """Runs one notebook and stores it; returns what went wrong, or ""."""
+    """Run one notebook and store it. Return what went wrong, or ""."""
     notebook = nbformat.read(path, as_version=4)
     problem = run(notebook, path.parent)
     if not problem:
@@ -68,15 +68,17 @@ def store(path: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Run notebooks, store their outputs.")
+    parser = argparse.ArgumentParser(
+        description="Run notebooks and store their outputs."
+    )
     parser.add_argument(
-        "names", nargs="*", metavar="NB", help="how their names begin, such as 05"
+        "names", nargs="*", metavar="NB", help="the start of their names, such as 05"
     )
     names = tuple(parser.parse_args().names)
     paths = sorted([*CHAPTERS.glob("*.ipynb"), *CHAPTERS.glob("solutions/*.ipynb")])
     chosen = [path for path in paths if not names or path.name.startswith(names)]
     if not chosen:
-        sys.exit(f"No notebook's name begins with {' or '.join(names)}.")
+        sys.exit(f"No notebook's name starts with {' or '.join(names)}.")
 
     os.environ["BPE_PROGRESS"] = "0"  # for the kernels
     failed = False

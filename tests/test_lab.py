@@ -1,4 +1,4 @@
-"""The opener of the course never loses a reader's work, and starts JupyterLab as it should."""
+"""notebooks/lab.py never loses a reader's work, and starts JupyterLab with the right arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def small_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A course of two chapters in a folder of its own."""
+    """Make a course of two chapters in a temporary folder."""
     for name, value in {"CHAPTERS": tmp_path / "notebooks", "WORK": tmp_path / "work"}.items():
         monkeypatch.setattr(lab, name, value)
     monkeypatch.setenv("BPE_DATA", str(tmp_path))
@@ -47,7 +47,7 @@ def test_chapters_are_copied_once_without_outputs_and_never_over_a_copy() -> Non
 def test_reset_keeps_every_older_copy() -> None:
     assert lab.reset("05") == "work/05_poems.ipynb is new"
     (lab.WORK / "05_poems.ipynb").write_text(MINE)
-    assert lab.reset("5") == "work/05_poems.ipynb is new; what you had is now work/05_poems old 1.ipynb"
+    assert lab.reset("5") == "work/05_poems.ipynb is new; your old copy is now work/05_poems old 1.ipynb"
     (lab.WORK / "05_poems.ipynb").write_text(MINE_TOO)
     assert lab.reset("05_poems").endswith("work/05_poems old 2.ipynb")
     assert work() == {
@@ -75,12 +75,12 @@ def test_a_reset_that_fails_leaves_the_copy(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("number", ["", "05_x", "7", "*05", "../notebooks/05", "/05"])
 def test_reset_wants_one_chapter(number: str) -> None:
-    with pytest.raises(SystemExit, match=r"fits . of these: 00_start, 05_poems"):
+    with pytest.raises(SystemExit, match=r"matches . of these: 00_start, 05_poems"):
         lab.reset(number)
     assert work() == {}
 
 
-def test_a_missing_corpus_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:
+def test_a_missing_corpus_is_reported_with_its_command(tmp_path: Path) -> None:
     poems, wikitext2 = lab.missing_corpora()
     assert poems.startswith(f"Missing: {tmp_path / 'tang_poems.txt'}. ")
     assert "python prepare_poems.py" in poems
@@ -90,7 +90,7 @@ def test_a_missing_corpus_is_told_with_the_command_that_makes_it(tmp_path: Path)
 
 
 @pytest.mark.parametrize("named", [["--port", "8899"], ["--port=8899"], ["--ServerApp.port=8899"]])
-def test_a_port_that_was_named_is_taken_or_refused(named: list[str]) -> None:
+def test_a_port_in_use_is_refused_not_replaced(named: list[str]) -> None:
     assert "--ServerApp.port_retries=0" in lab.jupyterlab_arguments(named)
     assert lab.jupyterlab_arguments(named)[-len(named) :] == named
     assert "--ServerApp.port_retries=0" not in lab.jupyterlab_arguments(["--no-browser"])
@@ -98,7 +98,7 @@ def test_a_port_that_was_named_is_taken_or_refused(named: list[str]) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no root")
 @pytest.mark.parametrize(("user", "expected"), [(0, True), (1000, False)])
-def test_root_is_allowed_where_one_is_root(
+def test_root_is_allowed_if_the_user_is_root(
     user: int, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: user)

@@ -1,4 +1,4 @@
-"""The runner stores a notebook the same way each time, and leaves one that fails as it was."""
+"""notebooks/store.py stores the same bytes each time, and leaves a failing notebook as it was."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def test_outputs_are_stored_and_the_same_when_run_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_failing_notebook_is_told_with_its_cell_and_left_as_it_was(tmp_path: Path) -> None:
+def test_a_failing_notebook_is_reported_with_its_cell_and_left_as_it_was(tmp_path: Path) -> None:
     path = stored(tmp_path / "a.ipynb", "1", "nonsense", "2")
     before = path.read_bytes()
-    told = store.store(path)
-    assert told.startswith("cell 3 of 4 failed\n") and "NameError" in told and "nonsense" in told
+    problem = store.store(path)
+    assert problem.startswith("cell 3 of 4 failed\n") and "NameError" in problem and "nonsense" in problem
     assert path.read_bytes() == before

@@ -27,6 +27,7 @@ PURPOSES = {
     "matplotlib": "plots: chapter 1 on",
     "zhplot": "a font for Chinese in plots",
     "opencc": "preparing the poems",
+    "pooch": "downloads",
     "requests": "downloads",
     "datasets": "preparing WikiText-2",
     "ipywidgets": "progress bars in notebooks",
@@ -66,28 +67,31 @@ def python() -> Row:
 
 def packages() -> list[Row]:
     """The packages of the course, looked up and not imported."""
-    return [_package(name, pin, purpose) for name, (pin, purpose) in _wanted().items()]
+    return [_package(name, oldest, purpose) for name, (oldest, purpose) in _wanted().items()]
 
 
 def _wanted() -> dict[str, tuple[str, str]]:
-    """name -> (the version that the course is tested with, or "", and what the package is for)."""
+    """Return name -> (the oldest version that the course is tested with, or "", and what it is for)."""
     try:
         requirements = metadata.requires("bpe-course") or []
     except metadata.PackageNotFoundError:  # the module is used without having been installed
         requirements = []
-    pins = dict(re.findall(r"^([\w.-]+)==([\w.]+)", "\n".join(requirements), flags=re.MULTILINE))
-    return {name: (pins.get(name, ""), purpose) for name, purpose in PURPOSES.items()}
+    oldest = dict(re.findall(r"^([\w.-]+)>=([\w.]+)", "\n".join(requirements), flags=re.MULTILINE))
+    return {name: (oldest.get(name, ""), purpose) for name, purpose in PURPOSES.items()}
 
 
-def _package(name: str, pin: str, purpose: str) -> Row:
+def _package(name: str, oldest: str, purpose: str) -> Row:
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        requirement = f"{name}=={pin}" if pin else name
+        requirement = f'"{name}>={oldest}"' if oldest else name
         return Row(name, "missing", f"pip install {requirement}    ({purpose})")
-    # PyTorch's own builds are called 2.13.0+cpu and the like.
-    other = pin and version.split("+")[0] != pin
-    return Row(name, f"{version}, tested: {pin}" if other else version)
+    is_older = _numbers(version) < _numbers(oldest)
+    return Row(name, f"{version}, tested: {oldest}" if is_older else version)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def device() -> str:
