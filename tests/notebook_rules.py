@@ -1,7 +1,7 @@
-"""What a stored notebook must be, beyond what nbval looks at: each rule yields what is wrong, in words.
+"""Rules for stored notebooks that nbval does not check. Each rule yields its violations, in words.
 
-nbval runs the cells and compares text. It does not see a cell that was never run, the order of the
-cells, stored warnings and errors, or pictures; those a reader sees.
+nbval runs the cells and compares text. It does not notice a cell that was never run, the order of the
+cells, stored warnings and errors, or pictures, all of which a reader sees.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUESTIONS = 3
 
 
 def problems(path: Path) -> list[str]:
-    """Everything that is wrong with one stored notebook."""
+    """Return the violations of all rules in one stored notebook."""
     notebook = nbformat.read(path, as_version=4)
     rules = [metadata, widgets, execution_order, plain_python, short_cells, outputs]
     if path.parent.name != "solutions":
@@ -38,7 +38,7 @@ def problems(path: Path) -> list[str]:
 
 
 def metadata(notebook: NotebookNode) -> Iterator[str]:
-    """The notebook says what it needs, and names no particular Python."""
+    """The metadata say what the notebook needs and name no particular version of Python."""
     if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
         yield "the kernel must be python3"
     if "version" in notebook.metadata.get("language_info", {}):
@@ -59,7 +59,7 @@ def metadata(notebook: NotebookNode) -> Iterator[str]:
 
 
 def widgets(notebook: NotebookNode) -> Iterator[str]:
-    """A widget's state is of no use without its kernel."""
+    """No state of a widget is stored: it is useless without its kernel."""
     if "widgets" in notebook.metadata:
         yield "metadata hold the state of widgets: store it with `make notebooks`"
     for number, _, output in stored_outputs(notebook):
@@ -68,7 +68,7 @@ def widgets(notebook: NotebookNode) -> Iterator[str]:
 
 
 def execution_order(notebook: NotebookNode) -> Iterator[str]:
-    """Every cell was run, once, from top to bottom. An empty cell, for the reader to fill, is not run."""
+    """Every cell was run once, from top to bottom, except empty cells, which the reader fills."""
     expected = 1
     for number, cell in code_cells(notebook):
         count = cell.execution_count
@@ -83,7 +83,7 @@ def execution_order(notebook: NotebookNode) -> Iterator[str]:
 
 
 def plain_python(notebook: NotebookNode) -> Iterator[str]:
-    """No magics and no shell commands: nbval lets an unknown or a failing one pass."""
+    """No magics and no shell commands: nbval passes unknown and failing ones."""
     for number, cell in code_cells(notebook):
         try:
             ast.parse(cell.source)
@@ -92,14 +92,14 @@ def plain_python(notebook: NotebookNode) -> Iterator[str]:
 
 
 def short_cells(notebook: NotebookNode) -> Iterator[str]:
-    """A cell fits a screen."""
+    """Every cell fits on a screen."""
     for number, cell in code_cells(notebook):
         if (lines := len(cell.source.splitlines())) > LONGEST_CELL:
             yield f"cell {number}: {lines} lines of code, more than {LONGEST_CELL}"
 
 
 def outputs(notebook: NotebookNode) -> Iterator[str]:
-    """No stored warnings, errors, progress bars, or paths of the machine that ran the notebook."""
+    """No warnings, untagged errors, progress bars, or paths of one machine are stored."""
     for number, cell, output in stored_outputs(notebook):
         tags = cell.metadata.get("tags", [])
         if output.get("name") == "stderr":
@@ -114,7 +114,7 @@ def outputs(notebook: NotebookNode) -> Iterator[str]:
 
 
 def sections(notebook: NotebookNode) -> Iterator[str]:
-    """A chapter ends in self-test questions with folded answers, and in exercises."""
+    """A chapter ends with self-test questions, whose answers are folded, and exercises."""
     prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     lines = [line.strip() for text in prose for line in text.splitlines()]
     for section in SECTIONS:
@@ -125,17 +125,17 @@ def sections(notebook: NotebookNode) -> Iterator[str]:
 
 
 def dead_links(notebook: NotebookNode, folder: Path) -> Iterator[str]:
-    """Every relative link leads to a file, from a chapter and also from its copy in work/."""
+    """Every relative link leads to a file, from a chapter and from its working copy in work/."""
     for number, cell in enumerate(notebook.cells, 1):
         for link in RELATIVE_LINK.findall(cell.source) if cell.cell_type == "markdown" else ():
             if not (folder / link).is_file():
-                yield f"cell {number}: a link to {link}, which is not there"
+                yield f"cell {number}: a link to {link}, which does not exist"
             elif folder.name == "notebooks" and link.startswith("solutions"):
-                yield f"cell {number}: from work/ the link {link} leads nowhere; put ../notebooks/ before it"
+                yield f"cell {number}: the link {link} leads nowhere from work/: put ../notebooks/ before it"
 
 
 def unpaired(folder: Path) -> list[str]:
-    """The chapters without solutions, and the solutions without a chapter."""
+    """Report chapters without solutions, and solutions without a chapter."""
     chapters = {path.name for path in folder.glob("*.ipynb")}
     solutions = {path.name for path in folder.glob("solutions/*.ipynb")}
     return [f"{name}: no solutions" for name in sorted(chapters - solutions)] + [
@@ -144,16 +144,17 @@ def unpaired(folder: Path) -> list[str]:
 
 
 def code_cells(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode]]:
-    """The code cells with their numbers, which count all cells from 1."""
+    """Yield the code cells with their numbers, which count all cells from 1."""
     return ((n, cell) for n, cell in enumerate(notebook.cells, 1) if cell.cell_type == "code")
 
 
 def stored_outputs(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode, NotebookNode]]:
+    """Yield each output with the number of its cell and the cell."""
     return ((n, cell, output) for n, cell in code_cells(notebook) for output in cell.outputs)
 
 
 def shown_text(output: NotebookNode) -> str:
-    """All that an output holds in words: streams, tracebacks, and data but for pictures."""
+    """Return the text of an output: streams, tracebacks, and all data except images."""
     data = output.get("data", {})
     words = [str(value) for kind, value in data.items() if not kind.startswith("image/")]
     return "\n".join([output.get("text", ""), *output.get("traceback", []), *words])

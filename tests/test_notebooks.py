@@ -1,4 +1,4 @@
-"""The stored notebooks keep the rules, and the rules and nbval notice what they are for."""
+"""The stored notebooks keep the rules; the rules and nbval notice each kind of mistake."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ PROSE = "## Self-test\n" + "<details>an answer</details>\n" * 3 + "## Exercises\
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.relative_to(NOTEBOOKS).as_posix())
-def test_a_stored_notebook_keeps_the_rules(path: Path) -> None:
+def test_stored_notebook_keeps_the_rules(path: Path) -> None:
     problems = notebook_rules.problems(path)
     assert not problems, "\n".join(problems)
 
 
-def test_every_chapter_has_solutions_and_every_solution_a_chapter() -> None:
+def test_every_chapter_has_solutions_and_vice_versa() -> None:
     assert notebook_rules.unpaired(NOTEBOOKS) == []
 
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=lambda path: path.name)
-def test_the_map_in_the_readme_shows_each_chapter_and_its_minutes(path: Path) -> None:
+def test_readme_lists_each_chapter_with_its_minutes(path: Path) -> None:
     minutes = nbformat.read(path, as_version=4).metadata.course.minutes
     lines = (TESTS.parent / "README.md").read_text(encoding="utf-8").splitlines()
     (line,) = [line for line in lines if f"(notebooks/{path.name})" in line]
@@ -41,12 +41,12 @@ def test_the_map_in_the_readme_shows_each_chapter_and_its_minutes(path: Path) ->
 
 
 def printing(source: str, text: str, count: int | None) -> NotebookNode:
-    """A code cell with its stored output on stdout."""
+    """Make a code cell with a stored output on stdout."""
     return new_code_cell(source, execution_count=count, outputs=[new_output("stream", text=text)])
 
 
 def good_notebook() -> NotebookNode:
-    """A chapter of three cells that keeps all rules."""
+    """Make a chapter of three cells that keeps all rules."""
     cells = [new_markdown_cell(PROSE), printing("print(6 * 7)", "42\n", 1), printing("print(1)", "1\n", 2)]
     metadata = {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
@@ -55,7 +55,7 @@ def good_notebook() -> NotebookNode:
     return new_notebook(cells=cells, metadata=metadata)
 
 
-def stored(notebook: NotebookNode, folder: Path) -> Path:
+def write(notebook: NotebookNode, folder: Path) -> Path:
     path = folder / "98_small.ipynb"
     nbformat.write(notebook, path)
     return path
@@ -179,7 +179,7 @@ def no_sections(notebook: NotebookNode) -> None:
         (shell_command, ["cell 2: not plain Python: invalid syntax, line 1"]),
         (home_folder, ["cell 2: a path of one machine: …/home/ada/poems.txt\n"]),
         (this_checkout, [f"cell 2: a path of one machine: …{str(TESTS)[:60]}"]),
-        (dead_link, ["cell 1: a link to 99_nothing.ipynb, which is not there"]),
+        (dead_link, ["cell 1: a link to 99_nothing.ipynb, which does not exist"]),
         (
             no_sections,
             [
@@ -190,24 +190,24 @@ def no_sections(notebook: NotebookNode) -> None:
         ),
     ],
 )
-def test_a_broken_rule_is_told(
+def test_broken_rule_is_reported(
     tmp_path: Path, spoil: Callable[[NotebookNode], None], expected: list[str]
 ) -> None:
     notebook = good_notebook()
-    assert notebook_rules.problems(stored(notebook, tmp_path)) == []
+    assert notebook_rules.problems(write(notebook, tmp_path)) == []
     spoil(notebook)
-    assert notebook_rules.problems(stored(notebook, tmp_path)) == expected
+    assert notebook_rules.problems(write(notebook, tmp_path)) == expected
 
 
-def test_an_empty_cell_needs_no_run_and_a_tagged_error_may_stay(tmp_path: Path) -> None:
+def test_empty_cell_need_not_be_run_and_tagged_error_may_stay(tmp_path: Path) -> None:
     notebook = good_notebook()
     stored_error(notebook)
     notebook.cells[1].metadata["tags"] = ["raises-exception"]
     notebook.cells.insert(2, new_code_cell(""))
-    assert notebook_rules.problems(stored(notebook, tmp_path)) == []
+    assert notebook_rules.problems(write(notebook, tmp_path)) == []
 
 
-def test_a_chapter_without_solutions_and_the_other_way_round(tmp_path: Path) -> None:
+def test_chapter_without_solutions_and_solutions_without_chapter(tmp_path: Path) -> None:
     (tmp_path / "solutions").mkdir()
     for name in ("01_a.ipynb", "02_b.ipynb", "solutions/02_b.ipynb", "solutions/03_c.ipynb"):
         (tmp_path / name).touch()
@@ -224,7 +224,7 @@ def changed_number() -> NotebookNode:
 
 
 def other_durations() -> NotebookNode:
-    """Durations are overlooked, in the first cell; no other number is, in the second."""
+    """Make a notebook with another duration in the first cell and another number in the second."""
     notebook = good_notebook()
     notebook.cells[1:] = [
         printing("print('2.0 s, 1.5 bytes')", "1.0 s, 1.5 bytes\n", 1),
@@ -240,9 +240,9 @@ def needing(corpora: list[str], extras: list[str], vocabularies: list[str]) -> N
 
 
 def nbval(folder: Path, **environment: str) -> dict[str, list[str]]:
-    """What became of the cells of each notebook in a folder: "passed", "failed", or why skipped.
+    """Run the notebooks in a folder as `make test` does, with the same conftest and options.
 
-    They are run as `make test` runs the course's, with the same conftest and options.
+    Returns notebook -> for each cell "passed", "failed", or the reason for skipping it.
     """
     report = folder / "report.xml"
     command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", f"--junitxml={report}"]
@@ -251,11 +251,11 @@ def nbval(folder: Path, **environment: str) -> dict[str, list[str]]:
     subprocess.run(
         command, cwd=TESTS.parent, env=inherited | environment, capture_output=True, timeout=300, check=False
     )
-    told: dict[str, list[str]] = {}
+    outcomes: dict[str, list[str]] = {}
     for cell in ElementTree.parse(report).iter("testcase"):
         notebook = cell.attrib["classname"].split(".")[-2]
-        told.setdefault(notebook, []).append(outcome(cell))
-    return told
+        outcomes.setdefault(notebook, []).append(outcome(cell))
+    return outcomes
 
 
 def outcome(cell: ElementTree.Element) -> str:
@@ -265,7 +265,7 @@ def outcome(cell: ElementTree.Element) -> str:
     return "passed" if cell.find("failure") is None and cell.find("error") is None else "failed"
 
 
-def test_nbval_and_what_our_conftest_adds(tmp_path: Path) -> None:
+def test_nbval_compares_and_conftest_skips(tmp_path: Path) -> None:
     notebooks = {
         "good": good_notebook(),
         "changed": changed_number(),
@@ -291,6 +291,6 @@ def test_nbval_and_what_our_conftest_adds(tmp_path: Path) -> None:
     }
 
 
-def test_in_ci_no_notebook_is_skipped(tmp_path: Path) -> None:
+def test_ci_skips_no_notebook(tmp_path: Path) -> None:
     nbformat.write(needing(["gone"], ["no_such_module"], ["gone"]), tmp_path / "lacking.ipynb")
     assert nbval(tmp_path, BPE_DATA=str(tmp_path), CI="true") == {"lacking": ["passed", "passed"]}
