@@ -141,20 +141,23 @@ class Tokenizer(ABC):
         return self.vocabulary[check_id(id, self.vocab_size)]
 
     def id_of(self, token: Token) -> int:
-        """Return the id of a token as `token(id)` gives it. Raises ValueError if there is none."""
+        """Return the id of a token, as `token(id)` gives it; a special token may also be named by its string.
+
+        Raises ValueError if there is no such token.
+        """
         try:
             return self._ids_by_token[token]
         except (KeyError, TypeError):
             raise ValueError(f"{token!r} is not a token of this tokenizer") from None
 
     def __contains__(self, token: object) -> bool:
-        """Whether some id has this token; `token` is what `token(id)` returns."""
+        """Whether some id has this token, as `id_of` takes it."""
         return isinstance(token, (bytes, str)) and token in self._ids_by_token
 
     @cached_property
     def _ids_by_token(self) -> dict[Token, int]:
         tokens = ((self.token(i), i) for i in reversed(range(self.vocab_size)))
-        return {token: i for token, i in tokens if token is not None}
+        return {**self.special_tokens, **{token: i for token, i in tokens if token is not None}}
 
     @property
     def vocab_size(self) -> int:
@@ -207,8 +210,11 @@ class Tokenizer(ABC):
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote. Raises ValueError for any other or damaged file, and FileNotFoundError.
 
-        `bpe.load_tokenizer` opens a tokenizer of any kind.
+        A kind opens its own files alone; `Tokenizer.load`, like `bpe.load_tokenizer`, opens every kind.
         """
+        if cls is Tokenizer:
+            opened: Self = saving.load_tokenizer(path)
+            return opened
         content = saving.load_content(path, cls.KIND)
         try:
             return cls._from_content(content)

@@ -140,8 +140,8 @@ def test_tokens_and_ids_are_each_others_inverse(tokenizer):
 
 def test_special_tokens_are_tokens(tokenizer):
     for name, i in tokenizer.special_tokens.items():
-        assert tokenizer.id_of(tokenizer.token(i)) == i
-        assert tokenizer.token(i) in (name, name.encode())
+        assert tokenizer.id_of(tokenizer.token(i)) == tokenizer.id_of(name) == i
+        assert tokenizer.token(i) in (name, name.encode()) and name in tokenizer
 
 
 def test_holes_count_for_the_size_and_not_for_the_length():
@@ -210,7 +210,7 @@ def test_special_tokens_in_a_text(tokenizer):
 def test_a_file_gives_the_same_tokenizer_of_whatever_kind(tokenizer, tmp_path):
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)
-    for loaded in (bpe.load_tokenizer(path), type(tokenizer).load(path)):
+    for loaded in (bpe.load_tokenizer(path), Tokenizer.load(path), type(tokenizer).load(path)):
         assert type(loaded) is type(tokenizer)
         assert loaded == tokenizer and loaded.encode(TEXT) == tokenizer.encode(TEXT)
     other = CharTokenizer if type(tokenizer) is not CharTokenizer else BPETokenizer
