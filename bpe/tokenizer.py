@@ -156,8 +156,11 @@ class Tokenizer(ABC):
 
     @cached_property
     def _ids_by_token(self) -> dict[Token, int]:
-        tokens = ((self.token(i), i) for i in reversed(range(self.vocab_size)))
-        return {**self.special_tokens, **{token: i for token, i in tokens if token is not None}}
+        ids: dict[Token, int] = dict(self.special_tokens.items())
+        for i in reversed(range(self.vocab_size)):
+            if (token := self.token(i)) is not None:
+                ids[token] = i
+        return ids
 
     @property
     def vocab_size(self) -> int:
