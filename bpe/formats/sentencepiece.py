@@ -1,10 +1,10 @@
-"""sentencepiece's `.model`: the pieces, their scores, and how text is normalized, in the format of protobuf.
+"""sentencepiece's `.model`: the pieces, their scores, and the normalizer, as a protobuf message.
 
-Only what cuts a text is read: the pieces with their kinds, and whether a space is put before the text. The
-normalizer itself, tables of characters, is left to the library: `SentencePieceProcessor.normalize`. That
-library does not tell which pieces are user-defined, and needs the package protobuf to say more; the format is
-simple enough to read without either: a message is a row of fields, each with a number and a value, and a
-value may be a message again.
+Only what splits a text is read: the pieces with their kinds, and whether a space is added before the text.
+The normalizer itself, a table of characters, is left to the library: `SentencePieceProcessor.normalize`. The
+library doesn't say which pieces are user-defined, and needs the package protobuf to say more. The format is
+simple enough to read without either: a message is a sequence of fields, each with a number and a value, and
+a value may itself be a message.
 """
 
 from __future__ import annotations
@@ -38,42 +38,43 @@ Value = int | bytes
 
 
 def load_sentencepiece(path: str | Path) -> Unigram:
-    """Read the model of a Unigram tokenizer. Its ids are those of sentencepiece.
+    """Read the model of a Unigram tokenizer. It gives the ids of sentencepiece.
 
-    `SentencePieceProcessor.encode(text)` is `encode_normalized(processor.normalize(text))`. A model that puts
-    the space behind the text (`treat_whitespace_as_suffix`) puts none before it, so `prefix` is False.
+    `SentencePieceProcessor.encode(text)` equals `encode_normalized(processor.normalize(text))`. A model that
+    adds the space after the text (`treat_whitespace_as_suffix`) adds none before it, so `prefix` is False.
 
-    Raises OSError, and ValueError, naming the file, for a damaged one and for a model of another kind.
+    Raises OSError, and ValueError, naming the file, for a damaged file and for a model of another kind.
     """
     path = Path(path)
     data = path.read_bytes()
     with naming(path):
         pieces: list[Piece] = []
         model_type, prefix, suffix, whole = UNIGRAM, True, False, False
-        for number, value in _fields(data):
+        for number, value in _read_fields(data):
             if number == PIECES:
-                pieces.append(_piece(len(pieces), _message(value)))
+                pieces.append(_read_piece(len(pieces), _check_message(value)))
             elif number == TRAINER:
-                model_type = _last(_message(value), TRAINER_MODEL_TYPE, UNIGRAM)
-                suffix = bool(_last(_message(value), TRAINER_SUFFIX, 0))
+                model_type = _find_last(_check_message(value), TRAINER_MODEL_TYPE, UNIGRAM)
+                suffix = bool(_find_last(_check_message(value), TRAINER_SUFFIX, 0))
             elif number == NORMALIZER:
-                prefix, whole = bool(_last(_message(value), NORMALIZER_PREFIX, 1)), True
+                prefix, whole = bool(_find_last(_check_message(value), NORMALIZER_PREFIX, 1)), True
         if not pieces:
-            raise ValueError("it has no pieces, so it is no model of sentencepiece")
+            raise ValueError("it has no pieces, so it is not a model of sentencepiece")
         if model_type != UNIGRAM:
-            raise ValueError(
-                f"it is a model of {MODEL_TYPES.get(model_type, 'an unknown kind')}, not of Unigram"
-            )
-        # Nothing in the format says how long a file is: one cut between two pieces would be read as fewer.
+            kind = MODEL_TYPES.get(model_type, "an unknown kind")
+            raise ValueError(f"it is a model of {kind}, not of Unigram")
+        # The format doesn't state the length of a file: one truncated between two pieces would lack pieces.
         if not whole:
-            raise ValueError("it ends before what it says of its normalizer, so it is cut or no such model")
-        return Unigram(_without_null(pieces), prefix and not suffix)
+            raise ValueError(
+                "it ends before its normalizer, so it is truncated or not a model of sentencepiece"
+            )
+        return Unigram(_disable_null(pieces), prefix and not suffix)
 
 
-def _without_null(pieces: list[Piece]) -> list[Piece]:
-    """The pieces; one that is the null character is not in use, as in the library, where there are bytes.
+def _disable_null(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces, with the null character as a piece marked unused if there are byte pieces.
 
-    Raises ValueError for any other piece that holds it, as the library does.
+    Raises ValueError for any other piece that contains that character. The library does both too.
     """
     with_bytes = any(piece.kind == "byte" for piece in pieces)
     for index, piece in enumerate(pieces):
@@ -84,11 +85,11 @@ def _without_null(pieces: list[Piece]) -> list[Piece]:
     return pieces
 
 
-def _piece(index: int, message: bytes) -> Piece:
+def _read_piece(index: int, message: bytes) -> Piece:
     text, score, kind = "", 0.0, 1
-    for number, value in _fields(message):
+    for number, value in _read_fields(message):
         if number == PIECE_TEXT:
-            text = _message(value).decode("utf-8")
+            text = _check_message(value).decode("utf-8")
         elif number == PIECE_SCORE and isinstance(value, bytes) and len(value) == 4:
             [score] = struct.unpack("<f", value)
         elif number == PIECE_KIND and isinstance(value, int):
@@ -98,44 +99,47 @@ def _piece(index: int, message: bytes) -> Piece:
     return Piece(text, score, KINDS[kind])
 
 
-def _last(message: bytes, wanted: int, default: int) -> int:
-    """The integer with that number, the last one if there are several, or else the default."""
-    for number, value in _fields(message):
+def _find_last(message: bytes, wanted: int, default: int) -> int:
+    """Return the last integer with that field number, or the default."""
+    for number, value in _read_fields(message):
         if number == wanted and isinstance(value, int):
             default = value
     return default
 
 
-def _message(value: Value) -> bytes:
+def _check_message(value: Value) -> bytes:
     if not isinstance(value, bytes):
-        raise ValueError("a field that should hold text or a message holds a number")
+        raise ValueError("a field for text or a message holds a number")
     return value
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
-    """The fields of a message: (number, value); the value is an integer or bytes."""
+def _read_fields(message: bytes) -> Iterator[tuple[int, Value]]:
+    """Yield the fields of a message: (number, value), where the value is an integer or bytes."""
     at = 0
     while at < len(message):
-        key, at = _varint(message, at)
+        key, at = _read_varint(message, at)
         if key & 7 == 0:
             value: Value
-            value, at = _varint(message, at)
+            value, at = _read_varint(message, at)
         else:
-            # 1 and 5: a number of eight or four bytes; 2: bytes, with their length before them.
+            # Types 1 and 5 are numbers of eight and four bytes; type 2 is bytes after their length.
             if key & 7 == 2:
-                size, at = _varint(message, at)
+                size, at = _read_varint(message, at)
             elif key & 7 in (1, 5):
                 size = 8 if key & 7 == 1 else 4
             else:
-                raise ValueError("it is no model of sentencepiece: a field is of no type that protobuf has")
+                raise ValueError("it is not a model of sentencepiece: a field has a type unknown to protobuf")
             value, at = message[at : at + size], at + size
             if at > len(message):
                 raise ValueError("it ends within a field")
         yield key >> 3, value
 
 
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """An integer of seven bits a byte, low bits first, and where it ends; the last byte is below 128."""
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    """Read an integer of seven bits a byte, low bits first; its last byte is below 128.
+
+    Return the integer and its end.
+    """
     value = shift = 0
     while True:
         if at >= len(message) or shift > 63:

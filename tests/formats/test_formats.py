@@ -1,4 +1,4 @@
-"""Files of other libraries: what we write they open with the same ids; what we read is exact."""
+"""Files of other libraries: they open what we write with the same ids, and we read theirs exactly."""
 
 from __future__ import annotations
 
@@ -179,11 +179,11 @@ def test_tiktoken_opens_what_we_write(tmp_path: Path, kind: str) -> None:
     ("tokenizer", "message"),
     [
         (lambda: BPETokenizer.train("abab", 5, alphabet="characters"), "works on characters"),
-        (lambda: BPETokenizer([b"a", b"b", b"ab"], [(0, 1)]), "byte 0x00 is no token"),
+        (lambda: BPETokenizer([b"a", b"b", b"ab"], [(0, 1)]), "byte 0x00 is not a token"),
         (with_holes, None),
         (lambda: BPETokenizer([*BYTES, b"bc", b"ab"], [(97, 98), (98, 99)]), "other merges"),
         (lambda: BPETokenizer([*BYTES, b"ab", b"abc"], [(97, 98)]), "other merges"),
-        (lambda: BPETokenizer([*BYTES, b"abc"]), "made by no merge"),
+        (lambda: BPETokenizer([*BYTES, b"abc"]), "no merge makes"),
     ],
 )
 def test_what_a_rank_file_cannot_hold(
@@ -281,7 +281,7 @@ def test_tokenizers_opens_real_vocabularies_written_by_us(tmp_path: Path, name: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["gpt4", "gpt4o", "llama3", "qwen"])
-def test_rank_files_of_real_vocabularies_come_out_as_they_were(tmp_path: Path, name: str) -> None:
+def test_rank_files_of_real_vocabularies_are_reproduced(tmp_path: Path, name: str) -> None:
     from bpe import pretrained
 
     tokenizer, path = ours(name), tmp_path / "ranks.tiktoken"
