@@ -64,7 +64,10 @@ HOSTILE_JSON = {
     "a merge of lists": (in_model(merges=[[["l"], "o"]]), r"merge 0 uses \['l'\]"),
     "a merge of an unknown token": (in_model(merges=["l xyz"]), "merge 0 uses 'xyz', which is not among"),
     "a merge that makes no token": (in_model(merges=["z z"]), "merge 0 makes b'zz', which is not among"),
-    "a merge twice": (lambda file: file["model"]["merges"].append(file["model"]["merges"][0]), "repeats merge 0"),
+    "a merge twice": (
+        lambda file: file["model"]["merges"].append(file["model"]["merges"][0]),
+        "repeats merge 0",
+    ),
     "merges that use later tokens": (
         lambda file: file["model"]["merges"].reverse(),
         "merge 0 uses token .* which no earlier merge makes",

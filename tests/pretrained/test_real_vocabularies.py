@@ -11,7 +11,7 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from independent import DIFFERENT, FRAGMENTS, NAMES, SHARED, compare, nasty_texts, ours
 
-from bpe import corpora, presplit, pretrained
+from bpe import corpora, presplit
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 every_vocabulary = pytest.mark.parametrize("name", NAMES)
@@ -249,7 +249,7 @@ def test_the_list_of_differing_code_points_is_complete(of_class):
 
 
 def test_all_but_one_of_them_are_new():
-    """U+0295 moved from small letters to other letters; the rest is newer than the Unicode 16 of the others."""
+    """U+0295 moved from small letters to other letters; the rest is newer than Unicode 16."""
     import tokenizers
 
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\p{Cn}"), "removed", invert=True)
