@@ -62,7 +62,8 @@ def refuse_unportable(expression: str) -> None:
     if len(expression) > LONGEST:
         raise ValueError(f"the expression {shown!r} has more than {LONGEST:,} characters")
     if not _PORTABLE.fullmatch(expression):
-        end = max((match.end() for match in [_PORTABLE.match(expression)] if match), default=0)
+        portable = _PORTABLE.match(expression)
+        end = portable.end() if portable else 0
         raise ValueError(
             f"the expression {shown!r} has, at position {end}, something that regex libraries read "
             f"differently, or a repeated group, which can take unlimited time"

@@ -10,7 +10,6 @@ a value may itself be a message.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 from bpe.formats.entries import naming
@@ -35,6 +34,7 @@ KINDS: dict[int, Kind] = {
 MODEL_TYPES = {1: "Unigram", 2: "BPE", 3: "words", 4: "characters"}
 
 Value = int | bytes
+Fields = dict[int, list[Value]]
 
 
 def load_sentencepiece(path: str | Path) -> Unigram:
@@ -48,27 +48,20 @@ def load_sentencepiece(path: str | Path) -> Unigram:
     path = Path(path)
     data = path.read_bytes()
     with naming(path):
-        pieces: list[Piece] = []
-        model_type, prefix, suffix, whole = UNIGRAM, True, False, False
-        for number, value in _read_fields(data):
-            if number == PIECES:
-                pieces.append(_read_piece(len(pieces), _check_message(value)))
-            elif number == TRAINER:
-                model_type = _find_last(_check_message(value), TRAINER_MODEL_TYPE, UNIGRAM)
-                suffix = bool(_find_last(_check_message(value), TRAINER_SUFFIX, 0))
-            elif number == NORMALIZER:
-                prefix, whole = bool(_find_last(_check_message(value), NORMALIZER_PREFIX, 1)), True
+        model = _read_fields(data)
+        pieces = [_read_piece(index, value) for index, value in enumerate(model.get(PIECES, []))]
         if not pieces:
             raise ValueError("it has no pieces, so it is not a model of sentencepiece")
-        if model_type != UNIGRAM:
+        trainer = _read_message(model, TRAINER)
+        if (model_type := _last_integer(trainer, TRAINER_MODEL_TYPE, UNIGRAM)) != UNIGRAM:
             kind = MODEL_TYPES.get(model_type, "an unknown kind")
             raise ValueError(f"it is a model of {kind}, not of Unigram")
         # The format doesn't state the length of a file: one truncated between two pieces would lack pieces.
-        if not whole:
-            raise ValueError(
-                "it ends before its normalizer, so it is truncated or not a model of sentencepiece"
-            )
-        return Unigram(_disable_null(pieces), prefix and not suffix)
+        if NORMALIZER not in model:
+            raise ValueError("it ends before its normalizer: it is truncated or not a model of sentencepiece")
+        prefix = _last_integer(_read_message(model, NORMALIZER), NORMALIZER_PREFIX, 1)
+        suffix = _last_integer(trainer, TRAINER_SUFFIX, 0)
+        return Unigram(_disable_null(pieces), bool(prefix and not suffix))
 
 
 def _disable_null(pieces: list[Piece]) -> list[Piece]:
@@ -85,26 +78,21 @@ def _disable_null(pieces: list[Piece]) -> list[Piece]:
     return pieces
 
 
-def _read_piece(index: int, message: bytes) -> Piece:
-    text, score, kind = "", 0.0, 1
-    for number, value in _read_fields(message):
-        if number == PIECE_TEXT:
-            text = _check_message(value).decode("utf-8")
-        elif number == PIECE_SCORE and isinstance(value, bytes) and len(value) == 4:
-            [score] = struct.unpack("<f", value)
-        elif number == PIECE_KIND and isinstance(value, int):
-            kind = value
+def _read_piece(index: int, value: Value) -> Piece:
+    fields = _read_fields(_check_message(value))
+    text = _check_message(fields.get(PIECE_TEXT, [b""])[-1]).decode("utf-8")
+    score = fields.get(PIECE_SCORE, [bytes(4)])[-1]
+    if not isinstance(score, bytes) or len(score) != 4:
+        raise ValueError(f"piece {index}, {text!r}, has a score that is not a number of four bytes")
+    kind = _last_integer(fields, PIECE_KIND, 1)
     if kind not in KINDS:
         raise ValueError(f"piece {index}, {text!r}, is of the unknown kind {kind}")
-    return Piece(text, score, KINDS[kind])
+    return Piece(text, struct.unpack("<f", score)[0], KINDS[kind])
 
 
-def _find_last(message: bytes, wanted: int, default: int) -> int:
-    """Return the last integer with that field number, or the default."""
-    for number, value in _read_fields(message):
-        if number == wanted and isinstance(value, int):
-            default = value
-    return default
+def _read_message(fields: Fields, number: int) -> Fields:
+    """Return the fields of the last message with that field number, or none."""
+    return _read_fields(_check_message(fields.get(number, [b""])[-1]))
 
 
 def _check_message(value: Value) -> bytes:
@@ -113,26 +101,35 @@ def _check_message(value: Value) -> bytes:
     return value
 
 
-def _read_fields(message: bytes) -> Iterator[tuple[int, Value]]:
-    """Yield the fields of a message: (number, value), where the value is an integer or bytes."""
+def _last_integer(fields: Fields, number: int, default: int) -> int:
+    """Return the last integer with that field number, or the default."""
+    integers = [value for value in fields.get(number, []) if isinstance(value, int)]
+    return integers[-1] if integers else default
+
+
+def _read_fields(message: bytes) -> Fields:
+    """Return the values of a message by field number."""
+    fields: Fields = {}
     at = 0
     while at < len(message):
         key, at = _read_varint(message, at)
-        if key & 7 == 0:
-            value: Value
+        number, kind = key >> 3, key & 7
+        value: Value
+        if kind == 0:
             value, at = _read_varint(message, at)
         else:
             # Types 1 and 5 are numbers of eight and four bytes; type 2 is bytes after their length.
-            if key & 7 == 2:
+            if kind == 2:
                 size, at = _read_varint(message, at)
-            elif key & 7 in (1, 5):
-                size = 8 if key & 7 == 1 else 4
+            elif kind in (1, 5):
+                size = 8 if kind == 1 else 4
             else:
                 raise ValueError("it is not a model of sentencepiece: a field has a type unknown to protobuf")
             value, at = message[at : at + size], at + size
             if at > len(message):
                 raise ValueError("it ends within a field")
-        yield key >> 3, value
+        fields.setdefault(number, []).append(value)
+    return fields
 
 
 def _read_varint(message: bytes, at: int) -> tuple[int, int]:
