@@ -32,7 +32,7 @@ def wikitext2(source: Path | None, force: bool) -> None:
       python -m bpe wikitext2
       python -m bpe wikitext2 --source downloads/wikitext-2
     """
-    if wikitext.prepared() and not force:
+    if wikitext.is_prepared() and not force:
         click.echo("The files exist, so this only reports on them; --force makes them again.", err=True)
     else:
         _prepare(source)

@@ -64,7 +64,7 @@ def check_figures(cleaned: Mapping[str, str]) -> None:
             raise ValueError(f"the split {split!r} is another text: expected {expectation}; found {finding}")
 
 
-def prepared() -> bool:
+def is_prepared() -> bool:
     """Return whether every split has been prepared."""
     return all(wikitext2_path(split).is_file() for split in WIKITEXT2_SPLITS)
 
