@@ -1,4 +1,4 @@
-"""Make data/tang_poems.txt, the Tang poems that the course works with, or report what is in it."""
+"""Make data/tang_poems.txt, the Tang poems of the course, or report on its content."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 try:
     import click
 except ImportError:
-    sys.exit("This needs what `make lab` or `pip install -e .[course]` installs: run it with that Python.")
+    sys.exit(
+        "Run this with the Python for which `make lab` or `pip install -e .[course]` installed packages."
+    )
 
 from bpe._files import write_atomically
 from bpe.commands.console import CTRL_C, log_to_stderr, use_any_console
-from bpe.corpora import TANG_POEMS, data_folder, poems
-from bpe.corpora import poem_sources as sources
+from bpe.corpora import TANG_POEMS, data_folder, poem_sources, poems
 
 FETCHED = ("auto", "github", "npm")
 
@@ -25,30 +26,30 @@ simplified ones and nothing else."""
 
 def make(output: Path, source: str) -> poems.Selection:
     """Get the raw files, choose the poems, and write them."""
-    poems.to_simplified([])  # where OpenCC is missing this fails, and rather now than after the download
-    sources.get_raw_files(source)
-    selection = poems.select(poems.read_poems(sources.raw_paths()))
+    poems.to_simplified([])  # fails without OpenCC, before anything is downloaded
+    poem_sources.get_raw_files(source)
+    selection = poems.select(poems.read_poems(poem_sources.raw_paths()))
     output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, poems.to_text(selection.poems))
     return selection
 
 
 def select_again() -> poems.Selection | None:
-    """What the raw files give that were kept; None when they aren't complete."""
-    return None if sources.missing() else poems.select(poems.read_poems(sources.raw_paths()))
+    """Choose the poems from the kept raw files. Returns None if some are missing."""
+    return None if poem_sources.missing() else poems.select(poems.read_poems(poem_sources.raw_paths()))
 
 
 def report(output: Path, selection: poems.Selection | None) -> None:
-    """Print what is in the finished file, and how many poems were left out, and why."""
+    """Print the figures of the prepared file, and how many poems were left out for each reason."""
     content = output.read_bytes()
     try:
         kept = poems.from_text(content)
     except ValueError as error:
-        raise click.ClickException(f"{output} is damaged: {error}. --force makes it anew.") from error
+        raise click.ClickException(f"{output} is damaged: {error}. --force makes it again.") from error
     click.echo(f"{output}\n")
-    click.echo(_left_out(selection, kept))
-    click.echo(_figures(poems.figures(kept)))
-    click.echo(_sha256(content))
+    click.echo(_describe_selection(selection, kept))
+    click.echo(_describe_figures(poems.figures(kept)))
+    click.echo(_describe_sha256(content))
     click.echo("\n".join(["The first three poems:", *kept[:3], "", VARIANTS]))
 
 
@@ -56,57 +57,59 @@ def _row(label: str, number: int, indent: int = 0) -> str:
     return f"{' ' * indent + label:<36}{number:>10,}"
 
 
-def _left_out(selection: poems.Selection | None, kept: list[str]) -> str:
+def _describe_selection(selection: poems.Selection | None, kept: list[str]) -> str:
     if selection is None:
-        return f"How many poems were left out is not known without the raw files in {sources.raw_folder()}."
+        return (
+            f"The number of poems left out is unknown without the raw files in {poem_sources.raw_folder()}."
+        )
     if selection.poems != kept:
-        return "These are not the poems that the raw files give with the rules and the OpenCC of today."
+        return "These are not the poems that today's rules and OpenCC choose from the raw files."
     rows = [
         _row("poems read", selection.read),
         _row("left out", selection.irregular + selection.duplicates),
-        _row("not regular, of another form", selection.irregular, indent=2),
+        _row("irregular (another form)", selection.irregular, indent=2),
         _row("duplicates", selection.duplicates, indent=2),
     ]
     return "\n".join(rows)
 
 
-def _figures(figures: poems.Figures) -> str:
+def _describe_figures(figures: poems.Figures) -> str:
     rows = [
         _row("poems kept", figures.poems),
         *(_row(form, figures.by_form[form], indent=2) for form in poems.FORMS),
-        *([_row("not regular, of another form", figures.of_no_form, indent=2)] if figures.of_no_form else []),
-        _row("characters, without line ends", figures.characters),
+        *([_row("irregular (another form)", figures.of_no_form, indent=2)] if figures.of_no_form else []),
+        _row("characters, without newlines", figures.characters),
         _row("different characters", figures.different_characters),
     ]
     return "\n".join(rows)
 
 
-def _sha256(content: bytes) -> str:
+def _describe_sha256(content: bytes) -> str:
     found = hashlib.sha256(content).hexdigest()
     if found == poems.TEXT_SHA256:
         return f"SHA-256 {found}, as expected\n"
     return (
         f"Warning: SHA-256 {found}, expected {poems.TEXT_SHA256}.\n"
-        f"That is the file which OpenCC {poems.OPENCC_VERSION} makes; the version installed here is "
-        f"{poems.installed_opencc()}. With another file the figures in the course are other ones.\n"
+        f"OpenCC {poems.OPENCC_VERSION} makes the expected file; the version installed here is "
+        f"{poems.installed_opencc()}. Another file changes the figures of the course.\n"
     )
 
 
-def _source(context: click.Context, parameter: click.Parameter, value: str) -> str:
+def _check_source(context: click.Context, parameter: click.Parameter, value: str) -> str:
     if value in FETCHED or Path(value).exists():
         return value
-    raise click.BadParameter(f"{value!r} is none of {', '.join(FETCHED)}, and no file or folder.")
+    raise click.BadParameter(f"{value!r} is neither {', '.join(FETCHED)} nor an existing file or folder.")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--source",
     default="auto",
-    callback=_source,
+    callback=_check_source,
     show_default=True,
     metavar="auto|github|npm|PATH",
-    help="Where the raw files come from, unless they were fetched before. auto: GitHub, and npm where GitHub "
-    "can't be reached. PATH: a checkout of chinese-poetry/chinese-poetry, its npm package unpacked, "
+    help="Where to get the raw files, unless they were fetched before. auto: GitHub, or npm if GitHub "
+    "can't be reached. PATH: a checkout of chinese-poetry/chinese-poetry, its unpacked npm package, "
     "the folder of its JSON files, or a .tgz or .zip of one of these.",
 )
 @click.option(
@@ -114,33 +117,33 @@ def _source(context: click.Context, parameter: click.Parameter, value: str) -> s
     type=click.Path(dir_okay=False, path_type=Path),
     help=f"The file to make.  [default: {TANG_POEMS} in the data folder]",
 )
-@click.option("--force", is_flag=True, help="Make the file anew although it is there.")
+@click.option("--force", is_flag=True, help="Make the file again even if it exists.")
 def main(source: str, output: Path | None, force: bool) -> None:
     """Make tang_poems.txt: 35,135 Tang poems in simplified characters, one a line.
 
-    Then, and when the file was there already, print what is in it. How many poems were left out, and why,
-    is counted in the raw files; they are kept in downloads/chinese-poetry in the data folder. The data
-    folder is data/ here, or what the environment variable BPE_DATA names.
+    Then print what is in the file. If it exists, only print that. How many poems were left out, and why, is
+    counted in the raw files, which are kept in downloads/chinese-poetry in the data folder. The data folder
+    is data/ here, or the folder that the environment variable BPE_DATA names.
     """
     use_any_console()
-    log_to_stderr(sources.log)
+    log_to_stderr(poem_sources.log)
     try:
         output = output or data_folder() / TANG_POEMS
         if output.exists() and not output.is_file():
-            raise click.UsageError(f"--output: {output} is there and is no file.")
+            raise click.UsageError(f"--output: {output} exists and is not a file.")
         if output.exists() and not force:
-            click.echo(f"{output} is there already, so it is only reported; --force makes it anew.", err=True)
+            click.echo(f"{output} exists, so this only reports on it; --force makes it again.", err=True)
             report(output, select_again())
         else:
             report(output, make(output, source))
     except KeyboardInterrupt:
-        click.echo("Stopped. What was fetched is kept: the same command goes on from there.", err=True)
+        click.echo("Stopped. Fetched files are kept: the same command continues from there.", err=True)
         sys.exit(CTRL_C)
     except BrokenPipeError:
-        raise  # the reader of the report has seen enough; click ends quietly
+        raise  # the reader of the report closed the pipe; click ends quietly
     except OSError as error:
         raise click.ClickException(f"{error.filename or output}: {error.strerror or error}") from error
-    except (sources.SourceError, ImportError, ValueError) as error:
+    except (poem_sources.SourceError, ImportError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 
 

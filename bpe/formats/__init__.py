@@ -1,13 +1,13 @@
-"""Tokenizers in the files of other libraries, read and written.
+"""Read and write tokenizers in the file formats of other libraries.
 
-    tokenizers_json       Hugging Face `tokenizers`: tokenizer.json, which holds everything
-    rank_file             tiktoken: one token and its rank a line; split and special tokens are not in it
-    gpt2                  GPT-2: vocab.json and merges.txt; the split is not in it
-    sentencepiece_model   sentencepiece: the .model of a Unigram tokenizer, read only
+    tokenizers_json   Hugging Face `tokenizers`: tokenizer.json, which holds everything
+    tiktoken          tiktoken's rank file: a token and its rank a line, without pattern and special tokens
+    gpt2              GPT-2: vocab.json and merges.txt, without the pattern
+    sentencepiece     sentencepiece: the .model of a Unigram tokenizer, read only
 
-A file from elsewhere is only ever read as data: JSON, base64, protobuf and plain text, never pickle, and
-nothing in it is run but its regular expressions, of which `dialect` says what they may hold. What cannot be
-read exactly is refused with a ValueError that names the file and the entry.
+Files are read as data only: JSON, base64, protobuf and plain text, never pickle. Nothing in them is executed
+but their regular expressions, which `dialect` restricts. What cannot be read exactly is refused with a
+ValueError that names the file and the entry.
 """
 
 from bpe.formats.gpt2 import load_gpt2, save_gpt2

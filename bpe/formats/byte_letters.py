@@ -1,8 +1,8 @@
-"""One printable letter for each byte, so that tokens which are no text can stand in a text file.
+"""One printable letter for each byte, so that any token can be written to a text file.
 
-GPT-2's files began it and `tokenizers` keeps it: a byte that is a printable character of Latin-1 stands
-for itself, and the others, in their order, are the letters from U+0100 on. So a space, byte 32, is Ġ. It
-is a way to write files and nothing else: no tokenizer of this course works on these letters.
+GPT-2's files introduced the letters and `tokenizers` uses them too: a byte that is a printable character of
+Latin-1 is written as itself, and the others, in their order, as the letters from U+0100. So a space, byte 32,
+is Ġ. This is a file format only: no tokenizer of this course works on these letters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BYTES: dict[str, int] = {letter: byte for byte, letter in LETTERS.items()}
 
 
 def to_letters(token: bytes) -> str:
-    """The token as letters.
+    """Write a token in letters.
 
     >>> to_letters(b" caf\\xc3\\xa9")
     'ĠcafÃ©'
@@ -26,7 +26,7 @@ def to_letters(token: bytes) -> str:
 
 
 def to_bytes(letters: str) -> bytes:
-    """The token that the letters stand for. Raises ValueError for a letter that stands for no byte.
+    """Return the token that the letters spell. Raises ValueError for a letter that is not one of them.
 
     >>> to_bytes("Ġnew")
     b' new'

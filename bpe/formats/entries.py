@@ -1,4 +1,4 @@
-"""What all formats share: JSON that may be damaged or hostile, and ids that must make up a vocabulary."""
+"""What all formats share: reading JSON that may be damaged or hostile, and turning ids into a vocabulary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from bpe._files import decode_utf8
 
-# The largest vocabulary so far has a few hundred thousand tokens. A hostile id would fill the memory.
+# The largest known vocabularies have a few hundred thousand tokens. A hostile id would fill the memory.
 MOST_TOKENS = 10_000_000
 
 TokenType = TypeVar("TokenType")
@@ -18,7 +18,7 @@ TokenType = TypeVar("TokenType")
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Put the file's name before whatever is found wrong in it, as one kind of error: ValueError."""
+    """Turn a ValueError or TypeError into a ValueError that begins with the file's name."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -26,26 +26,26 @@ def naming(path: str | Path) -> Iterator[None]:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises OSError, and ValueError where it is no JSON or repeats a key."""
+    """Read a JSON file. Raises OSError, and ValueError if it is not JSON or repeats a key."""
     try:
-        return json.loads(decode_utf8(path.read_bytes(), "the file"), object_pairs_hook=_unrepeated)
+        return json.loads(decode_utf8(path.read_bytes(), "the file"), object_pairs_hook=_refuse_repeats)
     except RecursionError:
         raise ValueError("the JSON is nested too deeply") from None
 
 
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {repeated!r} stands twice in one object")
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in entries:
+            raise ValueError(f"the key {key!r} occurs twice in one object")
+        entries[key] = value
     return entries
 
 
-def of_type(value: Any, kind: type[TokenType], name: str) -> TokenType:
-    """The value. Raises ValueError, naming it, where it is of another type; True is no integer here."""
+def check_type(value: Any, kind: type[TokenType], name: str) -> TokenType:
+    """Return the value. Raises ValueError, naming it, if it has another type; True is not an integer here."""
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{name} must be {_KINDS[kind]}, not {_shown(value)}")
+        raise ValueError(f"{name} must be {_KINDS[kind]}, not {_shorten(value)}")
     return value
 
 
@@ -58,21 +58,21 @@ _KINDS: dict[type, str] = {
 }
 
 
-def _shown(value: Any, length: int = 60) -> str:
+def _shorten(value: Any, length: int = 60) -> str:
     text = repr(value)
     return text if len(text) <= length else text[:length] + "…"
 
 
-def placed(entries: Iterable[tuple[int, TokenType]]) -> list[TokenType | None]:
-    """The tokens of (id, token) in a list, None where an id is not in use.
+def place_tokens(entries: Iterable[tuple[int, TokenType]]) -> list[TokenType | None]:
+    """Return the tokens of (id, token) in the order of their ids, with None for an unused id.
 
-    Raises ValueError for an id that is negative, enormous, or given to two tokens.
+    Raises ValueError for an id that is negative, enormous, or that of two tokens.
     """
     by_id: dict[int, TokenType] = {}
     for i, token in entries:
         if not 0 <= i < MOST_TOKENS:
-            raise ValueError(f"token {_shown(token)} has the id {i}; ids go from 0 to {MOST_TOKENS - 1:,}")
+            raise ValueError(f"token {_shorten(token)} has the id {i}; ids go from 0 to {MOST_TOKENS - 1:,}")
         if i in by_id:
-            raise ValueError(f"tokens {_shown(by_id[i])} and {_shown(token)} both have the id {i}")
+            raise ValueError(f"tokens {_shorten(by_id[i])} and {_shorten(token)} both have the id {i}")
         by_id[i] = token
     return [by_id.get(i) for i in range(max(by_id, default=-1) + 1)]

@@ -1,8 +1,8 @@
-"""GPT-2's two files: vocab.json, token -> id, and merges.txt, one merge a line in the order of rank.
+"""GPT-2's two files: vocab.json, token -> id, and merges.txt, one merge a line in rank order.
 
 Tokens are spelled in the letters of `byte_letters`. OpenAI's own files are called encoder.json and
-vocab.bpe. The split is in neither. Special tokens stand among the others, spelled as they are, and
-nothing tells them apart: they are given to the reader by name.
+vocab.bpe. Neither has the pattern. Special tokens are entries like the others, spelled as they are, and
+nothing marks them, so the reader takes their names as an argument.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bpe import presplit, special
 from bpe._files import read_text, write_atomically
 from bpe.bytepair import BPETokenizer
 from bpe.formats import byte_letters
-from bpe.formats.entries import naming, of_type, placed, read_json
+from bpe.formats.entries import check_type, naming, place_tokens, read_json
 from bpe.formats.rebuild import needs_whole_pieces
 from bpe.naive import Pair
 
@@ -31,44 +31,43 @@ def load_gpt2(
 ) -> BPETokenizer:
     """Read vocab.json (or encoder.json) and merges.txt (or vocab.bpe).
 
-    split: how text is cut first, as in `BPETokenizer`.
-    special_tokens: which entries of vocab.json are special tokens.
+    split: the pattern, as in `BPETokenizer`.
+    special_tokens: the entries of vocab.json that are special tokens.
 
-    Raises OSError, and ValueError, naming file and entry, for damaged files and those that do not belong
-    together.
+    Raises OSError, and ValueError, naming file and entry, if a file is damaged or the two do not match.
     """
     vocab, merges = Path(vocab), Path(merges)
     names = special.check_names(special_tokens)
     with naming(vocab):
-        ids = vocabulary_of(read_json(vocab), "the file")
+        ids = check_vocabulary(read_json(vocab), "the file")
         for name in names:
             if name not in ids:
                 raise ValueError(f"special token {name!r} is not among the tokens")
         specials = {name: ids.pop(name) for name in names}
-        tokens = placed((i, byte_letters.to_bytes(letters)) for letters, i in ids.items())
+        tokens = place_tokens((i, byte_letters.to_bytes(letters)) for letters, i in ids.items())
     text = read_text(merges)
     with naming(merges):
         return BPETokenizer(tokens, list(_pairs(text, ids)), split, specials)
 
 
-def vocabulary_of(entries: Any, name: str) -> dict[str, int]:
-    """token -> id, a copy. Raises ValueError, naming the entry, for what is of another type."""
-    entries = of_type(entries, dict, name)
-    return {token: of_type(i, int, f"the id of token {token!r}") for token, i in entries.items()}
+def check_vocabulary(entries: Any, name: str) -> dict[str, int]:
+    """Return a copy of token -> id. Raises ValueError, naming the entry, for another type."""
+    entries = check_type(entries, dict, name)
+    return {token: check_type(i, int, f"the id of token {token!r}") for token, i in entries.items()}
 
 
 def _pairs(text: str, ids: Mapping[str, int]) -> Iterator[Pair]:
-    lines = text.split("\n")  # not splitlines: some letters that stand for bytes would end a line for it
+    lines = text.split("\n")  # not splitlines, which would also split at some of the letters
     if lines[0].startswith("#version"):
         lines[0] = ""
     for number, line in enumerate(lines, start=1):
         line = line.removesuffix("\r")
         if line:
-            yield pair_of(line.split(" "), ids, f"line {number}")
+            yield find_pair(line.split(" "), ids, f"line {number}")
 
 
-def pair_of(symbols: list[Any], ids: Mapping[str, int], name: str) -> Pair:
-    """The ids of the two symbols of a merge. Raises ValueError, naming the merge, for anything else."""
+def find_pair(symbols: list[Any], ids: Mapping[str, int], name: str) -> Pair:
+    """Return the ids of the two symbols of a merge. Raises ValueError, naming it, for anything else."""
     if len(symbols) != 2:
         raise ValueError(f"{name} must be two tokens, not {symbols[:5]!r}")
     for symbol in symbols:
@@ -77,8 +76,8 @@ def pair_of(symbols: list[Any], ids: Mapping[str, int], name: str) -> Pair:
     return ids[symbols[0]], ids[symbols[1]]
 
 
-def spelled(tokenizer: BPETokenizer) -> dict[str, int]:
-    """letters -> id, in the order of ids, without special tokens. Characters are spelled as they are."""
+def spell_tokens(tokenizer: BPETokenizer) -> dict[str, int]:
+    """Return letters -> id in id order, without special tokens. Characters are spelled as they are."""
     return {
         byte_letters.to_letters(token) if isinstance(token, bytes) else token: i
         for i, token in enumerate(tokenizer.vocabulary)
@@ -86,8 +85,8 @@ def spelled(tokenizer: BPETokenizer) -> dict[str, int]:
     }
 
 
-def with_special_tokens(ids: Mapping[str, int], special_tokens: Mapping[str, int]) -> dict[str, int]:
-    """letters -> id with the special tokens. Raises ValueError where one is spelled as a token is."""
+def add_special_tokens(ids: Mapping[str, int], special_tokens: Mapping[str, int]) -> dict[str, int]:
+    """Return letters -> id with the special tokens. Raises ValueError if one is spelled like a token."""
     for name in special_tokens:
         if name in ids:
             raise ValueError(f"special token {name!r} is spelled like token {ids[name]}")
@@ -95,22 +94,22 @@ def with_special_tokens(ids: Mapping[str, int], special_tokens: Mapping[str, int
 
 
 def save_gpt2(tokenizer: BPETokenizer, vocab: str | Path, merges: str | Path) -> None:
-    """Write vocab.json and merges.txt, special tokens among the others, without the split.
+    """Write vocab.json and merges.txt, with the special tokens and without the pattern.
 
-    Opened with `tokenizers` or `transformers`, with the same split before them, they give the same ids.
+    `tokenizers` and `transformers` give the same ids from them if they pre-split with the same pattern.
 
     Raises ValueError for what the format cannot hold: an alphabet of characters, tokens taken whole that no
-    merge makes, and a special token spelled like another one. Raises OSError as `write_atomically`.
+    merge makes, and a special token spelled like another token. Raises OSError as `write_atomically`.
     """
     if tokenizer.alphabet != "bytes":
-        raise ValueError("GPT-2's files hold bytes, and this tokenizer works on characters")
+        raise ValueError("GPT-2's files hold bytes, but this tokenizer works on characters")
     if tokenizer.whole_pieces and needs_whole_pieces(tokenizer.vocabulary, tokenizer.merges):
         raise ValueError(
-            "this tokenizer takes pieces whole that no merge makes, and GPT-2's files cannot say so"
+            "this tokenizer takes pieces whole that no merge makes, and GPT-2's files cannot express that"
         )
-    ids = spelled(tokenizer)
+    ids = spell_tokens(tokenizer)
     letters = {i: token for token, i in ids.items()}
     lines = [VERSION_LINE, *(f"{letters[left]} {letters[right]}" for left, right in tokenizer.merges)]
-    everything = with_special_tokens(ids, tokenizer.special_tokens)
+    everything = add_special_tokens(ids, tokenizer.special_tokens)
     write_atomically(Path(vocab), json.dumps(everything, ensure_ascii=False).encode("utf-8"))
     write_atomically(Path(merges), ("\n".join(lines) + "\n").encode("utf-8"))

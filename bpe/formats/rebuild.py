@@ -1,14 +1,14 @@
-"""Merges for a vocabulary that states none, or more than can happen.
+"""Rebuild the merges of a vocabulary that lists none, or more than can happen.
 
-A rank file has tokens in order and no pairs: in it, any two tokens whose joined bytes are a token may be
-merged, the lowest rank first. Some files of `tokenizers` list all such pairs. Yet each token is only ever
-made by one pair. For a token is made when the merges within its bytes have left two parts, with nothing
-merged across its ends; and as long as nothing is, the merges within it happen as if it stood alone. So
-encoding the bytes of the token alone shows its pair, or that it has none.
+A rank file has tokens in order and no pairs: any two tokens whose joined bytes are a token may merge, the
+lowest rank first. Some files of `tokenizers` list all such pairs. Yet only one pair ever makes each token. A
+token is made when the merges within its bytes have left two parts and nothing has merged across its ends.
+Until something does, the merges within it happen as if it were the whole text. So encoding the bytes of the
+token alone shows its pair, or that it has none.
 
-Most tokens are made of earlier ones. Where one is made of a later token (some of Llama 3's are), it can be
-made as soon as that token is there, before anything else: its merge has its place right after the merge
-that makes the later token. Then every merge uses what earlier ones made, on which the engines rely.
+Most tokens are made of earlier ones. A token made of a later one (Llama 3 has some) can be made as soon as
+that token exists, before anything else: its merge belongs right after the merge that makes the later token.
+Then every merge uses what earlier merges made, as the engines require.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from bpe.fast.incremental import apply_merges
 from bpe.naive import Pair
 from bpe.tokenizer import Token
 
-# (pair, id of the joined token) -> the rank of that pair, or None where the pair has none.
+# (pair, id of the joined token) -> the rank of that pair, or None if it has none.
 RankOf = Callable[[Pair, int], int | None]
 Ranks = dict[Pair, tuple[int, int]]
 
-# When a merge happens: the rank of the merge that must come first, how many steps after it, its own rank.
+# When a merge happens: the rank of the merge it must follow, the number of steps after that, its own rank.
 Time = tuple[int, int, int]
 BEFORE_ALL: Time = (-1, 0, -1)
 
 
-def rebuilt(vocabulary: Sequence[Token | None], rank_of: RankOf) -> list[Pair]:
-    """The merges that can happen, in an order that gives the same ids as merging by rank does.
+def rebuild_merges(vocabulary: Sequence[Token | None], rank_of: RankOf) -> list[Pair]:
+    """Return the merges that can happen, in an order that gives the same ids as merging by rank.
 
-    No two pairs of different tokens may have the same rank.
-    Raises ValueError where no order does, which no vocabulary in use is known to need.
+    Pairs of different tokens must have different ranks.
+    Raises ValueError if no such order exists, as for no vocabulary known to be in use.
     """
-    ranks = _one_pair_a_token(vocabulary, rank_of)
+    ranks = _find_pairs(vocabulary, rank_of)
     times: dict[int, Time] = {}
     for (left, right), (rank, new) in ranks.items():  # shorter tokens come first
         first, steps, _ = max(times.get(left, BEFORE_ALL), times.get(right, BEFORE_ALL))
@@ -46,18 +46,18 @@ def rebuilt(vocabulary: Sequence[Token | None], rank_of: RankOf) -> list[Pair]:
 
 
 def needs_whole_pieces(vocabulary: Sequence[Token | None], merges: Sequence[Pair]) -> bool:
-    """Whether some token is not what merging its own symbols gives, and only comes up when taken whole."""
+    """Return whether merging the symbols of some token does not give it, so that it must be taken whole."""
     given = {pair: rank for rank, pair in enumerate(merges)}
-    made = _one_pair_a_token(vocabulary, lambda pair, _: given.get(pair))
+    made = _find_pairs(vocabulary, lambda pair, _: given.get(pair))
     return len(made) < sum(1 for token in vocabulary if token and len(token) > 1)
 
 
-def _one_pair_a_token(vocabulary: Sequence[Token | None], rank_of: RankOf) -> Ranks:
-    """pair -> (rank, id of the joined token), for the one pair of each token that has one."""
+def _find_pairs(vocabulary: Sequence[Token | None], rank_of: RankOf) -> Ranks:
+    """Return pair -> (rank, id of the joined token), for the one pair of each token that has one."""
     ids = index_tokens(vocabulary)
     symbol_ids: dict[Any, int] = {token[0]: i for token, i in ids.items() if len(token) == 1}
     ranks: Ranks = {}
-    # A part is shorter than the whole, so its own pair is known by then.
+    # A part is shorter than the whole, so its own pair is already known.
     for token in sorted((token for token in ids if len(token) > 1), key=len):
         if all(symbol in symbol_ids for symbol in token):
             left = apply_merges([symbol_ids[symbol] for symbol in token], ranks)
@@ -70,12 +70,12 @@ def _one_pair_a_token(vocabulary: Sequence[Token | None], rank_of: RankOf) -> Ra
 
 
 def _refuse_contested(ranks: Ranks, times: Mapping[int, Time], vocabulary: Sequence[Token | None]) -> None:
-    """Raise ValueError where merging all of one pair before the next could differ from the ranks.
+    """Raise ValueError if merging all occurrences of a pair before the next pair could break the ranks.
 
-    By rank, a merge of a later token happens at once, before the next occurrence of the pair that made
-    that token. In a list, all those occurrences come first. Both come to the same unless two occurrences
-    want the same neighbour: so a neighbour may be wanted from one side only, must not itself begin another
-    occurrence, and must not be made in the same place.
+    By rank, a merge of a later token happens at once, before the next occurrence of the pair that made that
+    token. In a list of merges, all those occurrences come first. Both give the same result unless two
+    occurrences want the same neighbour. So a neighbour may be wanted from one side only, must not itself
+    begin another occurrence, and must not be made in the same place.
     """
     pair_of_rank = {rank: pair for pair, (rank, _) in ranks.items()}
     wanted: dict[tuple[int, int], int] = {}  # (place, neighbour) -> the side on which it is wanted
@@ -89,6 +89,6 @@ def _refuse_contested(ranks: Ranks, times: Mapping[int, Time], vocabulary: Seque
         begins_another = side == 1 and neighbour == pair_of_rank[place][0]
         if all(made_there) or begins_another or wanted.setdefault((place, neighbour), side) != side:
             raise ValueError(
-                f"token {new}, {vocabulary[new]!r}, is made of a later token in a way that merges in a fixed "
-                f"order cannot follow"
+                f"token {new}, {vocabulary[new]!r}, is made of a later token in a way that no fixed order of "
+                f"merges reproduces"
             )

@@ -1,16 +1,15 @@
-"""sentencepiece's `.model`: the pieces, their scores, and how text is normalized, in the format of protobuf.
+"""sentencepiece's `.model`: the pieces, their scores, and the normalizer, as a protobuf message.
 
-Only what cuts a text is read: the pieces with their kinds, and whether a space is put before the text. The
-normalizer itself, tables of characters, is left to the library: `SentencePieceProcessor.normalize`. That
-library does not tell which pieces are user-defined, and needs the package protobuf to say more; the format is
-simple enough to read without either: a message is a row of fields, each with a number and a value, and a
-value may be a message again.
+Only what splits a text is read: the pieces with their kinds, and whether a space is added before the text.
+The normalizer itself, a table of characters, is left to the library: `SentencePieceProcessor.normalize`. The
+library doesn't say which pieces are user-defined, and needs the package protobuf to say more. The format is
+simple enough to read without either: a message is a sequence of fields, each with a number and a value, and
+a value may itself be a message.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 from bpe.formats.entries import naming
@@ -35,45 +34,40 @@ KINDS: dict[int, Kind] = {
 MODEL_TYPES = {1: "Unigram", 2: "BPE", 3: "words", 4: "characters"}
 
 Value = int | bytes
+Fields = dict[int, list[Value]]
 
 
 def load_sentencepiece(path: str | Path) -> Unigram:
-    """Read the model of a Unigram tokenizer. Its ids are those of sentencepiece.
+    """Read the model of a Unigram tokenizer. It gives the ids of sentencepiece.
 
-    `SentencePieceProcessor.encode(text)` is `encode_normalized(processor.normalize(text))`. A model that puts
-    the space behind the text (`treat_whitespace_as_suffix`) puts none before it, so `prefix` is False.
+    `SentencePieceProcessor.encode(text)` equals `encode_normalized(processor.normalize(text))`. A model that
+    adds the space after the text (`treat_whitespace_as_suffix`) adds none before it, so `prefix` is False.
 
-    Raises OSError, and ValueError, naming the file, for a damaged one and for a model of another kind.
+    Raises OSError, and ValueError, naming the file, for a damaged file and for a model of another kind.
     """
     path = Path(path)
     data = path.read_bytes()
     with naming(path):
-        pieces: list[Piece] = []
-        model_type, prefix, suffix, whole = UNIGRAM, True, False, False
-        for number, value in _fields(data):
-            if number == PIECES:
-                pieces.append(_piece(len(pieces), _message(value)))
-            elif number == TRAINER:
-                model_type = _last(_message(value), TRAINER_MODEL_TYPE, UNIGRAM)
-                suffix = bool(_last(_message(value), TRAINER_SUFFIX, 0))
-            elif number == NORMALIZER:
-                prefix, whole = bool(_last(_message(value), NORMALIZER_PREFIX, 1)), True
+        model = _read_fields(data)
+        pieces = [_read_piece(index, value) for index, value in enumerate(model.get(PIECES, []))]
         if not pieces:
-            raise ValueError("it has no pieces, so it is no model of sentencepiece")
-        if model_type != UNIGRAM:
-            raise ValueError(
-                f"it is a model of {MODEL_TYPES.get(model_type, 'an unknown kind')}, not of Unigram"
-            )
-        # Nothing in the format says how long a file is: one cut between two pieces would be read as fewer.
-        if not whole:
-            raise ValueError("it ends before what it says of its normalizer, so it is cut or no such model")
-        return Unigram(_without_null(pieces), prefix and not suffix)
+            raise ValueError("it has no pieces, so it is not a model of sentencepiece")
+        trainer = _read_message(model, TRAINER)
+        if (model_type := _last_integer(trainer, TRAINER_MODEL_TYPE, UNIGRAM)) != UNIGRAM:
+            kind = MODEL_TYPES.get(model_type, "an unknown kind")
+            raise ValueError(f"it is a model of {kind}, not of Unigram")
+        # The format doesn't state the length of a file: one truncated between two pieces would lack pieces.
+        if NORMALIZER not in model:
+            raise ValueError("it ends before its normalizer: it is truncated or not a model of sentencepiece")
+        prefix = _last_integer(_read_message(model, NORMALIZER), NORMALIZER_PREFIX, 1)
+        suffix = _last_integer(trainer, TRAINER_SUFFIX, 0)
+        return Unigram(_disable_null(pieces), bool(prefix and not suffix))
 
 
-def _without_null(pieces: list[Piece]) -> list[Piece]:
-    """The pieces; one that is the null character is not in use, as in the library, where there are bytes.
+def _disable_null(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces, with the null character as a piece marked unused if there are byte pieces.
 
-    Raises ValueError for any other piece that holds it, as the library does.
+    Raises ValueError for any other piece that contains that character. The library does both too.
     """
     with_bytes = any(piece.kind == "byte" for piece in pieces)
     for index, piece in enumerate(pieces):
@@ -84,58 +78,65 @@ def _without_null(pieces: list[Piece]) -> list[Piece]:
     return pieces
 
 
-def _piece(index: int, message: bytes) -> Piece:
-    text, score, kind = "", 0.0, 1
-    for number, value in _fields(message):
-        if number == PIECE_TEXT:
-            text = _message(value).decode("utf-8")
-        elif number == PIECE_SCORE and isinstance(value, bytes) and len(value) == 4:
-            [score] = struct.unpack("<f", value)
-        elif number == PIECE_KIND and isinstance(value, int):
-            kind = value
+def _read_piece(index: int, value: Value) -> Piece:
+    fields = _read_fields(_check_message(value))
+    text = _check_message(fields.get(PIECE_TEXT, [b""])[-1]).decode("utf-8")
+    score = fields.get(PIECE_SCORE, [bytes(4)])[-1]
+    if not isinstance(score, bytes) or len(score) != 4:
+        raise ValueError(f"piece {index}, {text!r}, has a score that is not a number of four bytes")
+    kind = _last_integer(fields, PIECE_KIND, 1)
     if kind not in KINDS:
         raise ValueError(f"piece {index}, {text!r}, is of the unknown kind {kind}")
-    return Piece(text, score, KINDS[kind])
+    return Piece(text, struct.unpack("<f", score)[0], KINDS[kind])
 
 
-def _last(message: bytes, wanted: int, default: int) -> int:
-    """The integer with that number, the last one if there are several, or else the default."""
-    for number, value in _fields(message):
-        if number == wanted and isinstance(value, int):
-            default = value
-    return default
+def _read_message(fields: Fields, number: int) -> Fields:
+    """Return the fields of the last message with that field number, or none."""
+    return _read_fields(_check_message(fields.get(number, [b""])[-1]))
 
 
-def _message(value: Value) -> bytes:
+def _check_message(value: Value) -> bytes:
     if not isinstance(value, bytes):
-        raise ValueError("a field that should hold text or a message holds a number")
+        raise ValueError("a field for text or a message holds a number")
     return value
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, Value]]:
-    """The fields of a message: (number, value); the value is an integer or bytes."""
+def _last_integer(fields: Fields, number: int, default: int) -> int:
+    """Return the last integer with that field number, or the default."""
+    integers = [value for value in fields.get(number, []) if isinstance(value, int)]
+    return integers[-1] if integers else default
+
+
+def _read_fields(message: bytes) -> Fields:
+    """Return the values of a message by field number."""
+    fields: Fields = {}
     at = 0
     while at < len(message):
-        key, at = _varint(message, at)
-        if key & 7 == 0:
-            value: Value
-            value, at = _varint(message, at)
+        key, at = _read_varint(message, at)
+        number, kind = key >> 3, key & 7
+        value: Value
+        if kind == 0:
+            value, at = _read_varint(message, at)
         else:
-            # 1 and 5: a number of eight or four bytes; 2: bytes, with their length before them.
-            if key & 7 == 2:
-                size, at = _varint(message, at)
-            elif key & 7 in (1, 5):
-                size = 8 if key & 7 == 1 else 4
+            # Types 1 and 5 are numbers of eight and four bytes; type 2 is bytes after their length.
+            if kind == 2:
+                size, at = _read_varint(message, at)
+            elif kind in (1, 5):
+                size = 8 if kind == 1 else 4
             else:
-                raise ValueError("it is no model of sentencepiece: a field is of no type that protobuf has")
+                raise ValueError("it is not a model of sentencepiece: a field has a type unknown to protobuf")
             value, at = message[at : at + size], at + size
             if at > len(message):
                 raise ValueError("it ends within a field")
-        yield key >> 3, value
+        fields.setdefault(number, []).append(value)
+    return fields
 
 
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """An integer of seven bits a byte, low bits first, and where it ends; the last byte is below 128."""
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    """Read an integer of seven bits a byte, low bits first; its last byte is below 128.
+
+    Return the integer and its end.
+    """
     value = shift = 0
     while True:
         if at >= len(message) or shift > 63:

@@ -1,7 +1,7 @@
-"""tiktoken's rank file: a token in base64, a space, its rank, a line feed; the rank is also the id.
+"""tiktoken's rank file: a line has a token in base64, a space, and the rank, which is also the id.
 
-It is the format of cl100k_base, o200k_base, Llama 3's tokenizer.model and qwen.tiktoken. The file has no
-merges, no split and no special tokens: these are rebuilt, or given to the reader as arguments.
+cl100k_base, o200k_base, Llama 3's tokenizer.model and qwen.tiktoken have this format. The file has no merges,
+pattern or special tokens: merges are rebuilt, the others are arguments of the reader.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from bpe import presplit
 from bpe._files import write_atomically
 from bpe.bytepair import BPETokenizer
-from bpe.formats.entries import naming, placed
-from bpe.formats.rebuild import needs_whole_pieces, rebuilt
+from bpe.formats.entries import naming, place_tokens
+from bpe.formats.rebuild import needs_whole_pieces, rebuild_merges
 from bpe.naive import Pair
 
 
 def load_tiktoken(
     path: str | Path, split: presplit.Pattern, special_tokens: Mapping[str, int] | None = None
 ) -> BPETokenizer:
-    """Read a rank file. The ids are those of a `tiktoken.Encoding` of the same ranks.
+    """Read a rank file. The ids equal those of a `tiktoken.Encoding` with the same ranks.
 
-    split: how text is cut first, as in `BPETokenizer`. tiktoken drops what its pattern does not match;
-    here it is a piece of its own.
+    split: the pattern, as in `BPETokenizer`. tiktoken drops what its pattern does not match; here that is a
+    piece of its own.
     special_tokens: str -> id.
 
     As in tiktoken, a piece that is itself a token is taken whole, and a file that lacks one of the 256
@@ -35,19 +35,19 @@ def load_tiktoken(
     path = Path(path)
     data = path.read_bytes()
     with naming(path):
-        tokens = placed(_ranked(data))
+        tokens = place_tokens(_read_ranks(data))
         present = set(tokens)
         for value in range(256):
             if bytes([value]) not in present:
-                raise ValueError(f"byte 0x{value:02x} is no token")
-        return BPETokenizer(tokens, _merges(tokens), split, special_tokens, whole_pieces=True)
+                raise ValueError(f"byte 0x{value:02x} is not a token")
+        return BPETokenizer(tokens, _rebuild(tokens), split, special_tokens, whole_pieces=True)
 
 
-def _merges(tokens: list[bytes | None]) -> list[Pair]:
-    return rebuilt(tokens, lambda pair, joined: joined)
+def _rebuild(tokens: list[bytes | None]) -> list[Pair]:
+    return rebuild_merges(tokens, lambda pair, joined: joined)
 
 
-def _ranked(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _read_ranks(data: bytes) -> Iterator[tuple[int, bytes]]:
     for number, line in enumerate(data.splitlines(), start=1):
         if not line:
             continue
@@ -62,25 +62,25 @@ def _ranked(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def save_tiktoken(tokenizer: BPETokenizer, path: str | Path) -> None:
-    """Write a rank file: the tokens alone, without special tokens and split, which the format cannot hold.
+    """Write a rank file: the tokens alone, since the format holds neither special tokens nor a pattern.
 
-    Opened with `tiktoken.load.load_tiktoken_bpe` and made an `Encoding` with the tokenizer's split as one
-    pattern that matches everything, and its special tokens, it gives the same ids.
+    An `Encoding` of its ranks, read with `tiktoken.load.load_tiktoken_bpe`, gives the same ids if it has the
+    same special tokens and the same pattern, as one expression that matches everything.
 
     Raises ValueError for what the format cannot hold: an alphabet of characters, a missing byte, and merges
-    that are not those which tiktoken works out from the tokens. Raises OSError as `write_atomically`.
+    other than those that tiktoken derives from the tokens. Raises OSError as `write_atomically`.
     """
     if tokenizer.alphabet != "bytes":
-        raise ValueError("a rank file holds bytes, and this tokenizer works on characters")
+        raise ValueError("a rank file holds bytes, but this tokenizer works on characters")
     tokens = [token for token in tokenizer.vocabulary if token is None or isinstance(token, bytes)]
     missing = set(range(256)).difference(token[0] for token in tokens if token and len(token) == 1)
     if missing:
-        raise ValueError(f"tiktoken needs all 256 bytes, and byte 0x{min(missing):02x} is no token")
-    if _merges(tokens) != list(tokenizer.merges):
-        raise ValueError("by their ids, the tokens have other merges than those of this tokenizer")
+        raise ValueError(f"tiktoken needs all 256 bytes, and byte 0x{min(missing):02x} is not a token")
+    if _rebuild(tokens) != list(tokenizer.merges):
+        raise ValueError("tiktoken would derive other merges from the ids than this tokenizer has")
     if not tokenizer.whole_pieces and needs_whole_pieces(tokens, tokenizer.merges):
         raise ValueError(
-            "some tokens are made by no merge: tiktoken would take them whole, and this tokenizer would not"
+            "no merge makes some of the tokens: tiktoken would take them whole, but this tokenizer would not"
         )
     lines = [base64.b64encode(token) + b" %d\n" % i for i, token in enumerate(tokens) if token is not None]
     write_atomically(Path(path), b"".join(lines))

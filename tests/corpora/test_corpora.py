@@ -1,4 +1,4 @@
-"""Where the prepared corpora are looked for, and what is said when they are not there."""
+"""Where the prepared corpora are, and the error if they are missing."""
 
 import pytest
 
@@ -26,15 +26,15 @@ def test_a_relative_folder_starts_at_the_checkout(monkeypatch, tmp_path):
     assert folder.is_absolute()
 
 
-def test_the_home_of_nobody(monkeypatch):
+def test_the_home_of_an_unknown_user(monkeypatch):
     monkeypatch.setenv("BPE_DATA", "~nosuchuser/data")
     with pytest.raises(ValueError, match="BPE_DATA is '~nosuchuser/data'"):
         corpora.data_folder()
 
 
-def test_poems_that_were_not_prepared(monkeypatch, tmp_path):
+def test_missing_poems(monkeypatch, tmp_path):
     monkeypatch.setenv("BPE_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"tang_poems\.txt is not there yet.*prepare_poems\.py"):
+    with pytest.raises(FileNotFoundError, match=r"tang_poems\.txt is missing.*prepare_poems\.py"):
         corpora.tang_poems()
 
 

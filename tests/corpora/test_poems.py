@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpe.corpora import TANG_POEMS, data_folder, poems
-from bpe.corpora import poem_sources as sources
+from bpe.corpora import TANG_POEMS, data_folder, poem_sources, poems
 
 QUATRAIN = "床前明月光，疑是地上霜。举头望明月，低头思故乡。"
 
@@ -51,7 +50,7 @@ def test_form(syllables: int, couplets: int, form: str | None) -> None:
         QUATRAIN[:-1],
         QUATRAIN.replace("，", "。"),
         QUATRAIN.replace("，", ","),
-        QUATRAIN.replace("床", "□"),  # how the collection marks a lost character
+        QUATRAIN.replace("床", "□"),  # the collection's sign for a lost character
         QUATRAIN.replace("床", "𠀀"),  # a Chinese character, but beyond 一 to 鿿
         compose("月", 5, 1) + compose("月", 7, 1),
     ],
@@ -86,21 +85,21 @@ def test_paragraphs_are_joined_and_files_stay_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "entry", [None, "甲", 1, [], {}, {"paragraphs": "甲"}, {"paragraphs": ["甲", 1]}, {"paragraphs": None}]
 )
-def test_an_entry_that_is_no_poem_is_named(tmp_path: Path, entry: object) -> None:
+def test_an_entry_without_a_poem_is_named(tmp_path: Path, entry: object) -> None:
     path = write_json(tmp_path / "poet.tang.0.json", [{"paragraphs": ["甲"]}, entry])
     with pytest.raises(poems.EntryError, match=r"poet\.tang\.0\.json, entry 2:"):
         poems.read_poems([path])
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"\xff\xfe\xfa", b'[{"paragraphs": ["\xe6\x9c"]}]'])
-def test_a_file_that_is_no_json_is_named(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_json_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "poet.tang.0.json"
     path.write_bytes(content)
     with pytest.raises(poems.EntryError, match=r"poet\.tang\.0\.json isn't JSON"):
         poems.read_poems([path])
 
 
-def test_a_file_that_is_no_list_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_list_is_named(tmp_path: Path) -> None:
     path = write_json(tmp_path / "poet.tang.0.json", {"paragraphs": []})
     with pytest.raises(poems.EntryError, match=r"poet\.tang\.0\.json should hold a list"):
         poems.read_poems([path])
@@ -163,7 +162,7 @@ def test_text_and_back(some: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["月".encode(), "月\n光".encode(), "月\n".encode()[1:]])
 def test_a_truncated_text_is_an_error(text: bytes) -> None:
-    with pytest.raises(ValueError, match=r"line feed|utf-8"):
+    with pytest.raises(ValueError, match=r"newline|utf-8"):
         poems.from_text(text)
 
 
@@ -187,9 +186,11 @@ def skip_outside_ci(reason: str) -> None:
 
 @pytest.fixture(scope="module")
 def selection() -> poems.Selection:
-    if sources.missing():
-        skip_outside_ci(f"the raw files are not in {sources.raw_folder()}; prepare_poems.py fetches them")
-    return poems.select(poems.read_poems(sources.raw_paths()))
+    if poem_sources.missing():
+        skip_outside_ci(
+            f"the raw files are not in {poem_sources.raw_folder()}; prepare_poems.py fetches them"
+        )
+    return poems.select(poems.read_poems(poem_sources.raw_paths()))
 
 
 def test_raw_files_give_the_text_of_the_course(selection: poems.Selection) -> None:
@@ -200,7 +201,7 @@ def test_raw_files_give_the_text_of_the_course(selection: poems.Selection) -> No
 def test_figures_of_the_prepared_file() -> None:
     path = data_folder() / TANG_POEMS
     if not path.exists():
-        skip_outside_ci(f"{path} is not there; prepare_poems.py makes it")
+        skip_outside_ci(f"{path} is missing; prepare_poems.py makes it")
     prepared = poems.from_text(path.read_bytes())
     assert prepared[0].startswith("闲却白云居")
     assert poems.figures(prepared) == poems.Figures(

@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it leaves behind, and how each fault ends."""
+"""The command line: what it prints, which files it leaves, and how it reports each fault."""
 
 import errno
 import hashlib
@@ -16,8 +16,7 @@ from click.testing import CliRunner, Result
 from local_server import Server, hanging_halfway
 
 import bpe
-from bpe.corpora import poem_sources as sources
-from bpe.corpora import poems
+from bpe.corpora import poem_sources, poems
 
 pytest.importorskip("opencc")
 CHECKOUT = Path(bpe.__file__).parent.parent
@@ -48,9 +47,9 @@ no_signals = pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C can't be
 def small_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four small files, an empty data folder, no network, and no npm."""
     monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(sources, "manifest", lambda: MANIFEST)
-    monkeypatch.setattr(sources, "GITHUB", "http://127.0.0.1:9/")  # a port where nobody answers
-    monkeypatch.setattr(sources.shutil, "which", lambda _: None)
+    monkeypatch.setattr(poem_sources, "manifest", lambda: MANIFEST)
+    monkeypatch.setattr(poem_sources, "GITHUB", "http://127.0.0.1:9/")  # a port where nobody answers
+    monkeypatch.setattr(poem_sources.shutil, "which", lambda _: None)
 
 
 @pytest.fixture
@@ -93,12 +92,12 @@ def test_makes_the_file_and_reports(raw: Path, output: Path) -> None:
     assert result.exit_code == 0
     assert output.read_bytes() == "".join(f"{poem}\n" for poem in KEPT).encode()
     report = without_spaces(result.stdout)
-    assert "poems read 4 left out 2 not regular, of another form 1 duplicates 1 poems kept 2" in report
+    assert "poems read 4 left out 2 irregular (another form) 1 duplicates 1 poems kept 2" in report
     assert "five-syllable quatrains 2 seven-syllable quatrains 0" in report
-    assert "characters, without line ends 48" in report
+    assert "characters, without newlines 48" in report
     assert f"different characters {len(set(''.join(KEPT)))}" in report
     assert " ".join(["The first three poems:", *KEPT, "Variants such as 鴈"]) in report
-    assert result.stderr == f"Source: {raw}, as asked for.\n"
+    assert result.stderr == f"Source: {raw}, as requested.\n"
 
 
 def test_a_second_run_reports_the_same_and_writes_nothing(raw: Path, output: Path) -> None:
@@ -106,31 +105,31 @@ def test_a_second_run_reports_the_same_and_writes_nothing(raw: Path, output: Pat
     written = output.stat().st_mtime_ns
     second = prepare()
     assert second.stdout == first.stdout
-    assert second.stderr == f"{output} is there already, so it is only reported; --force makes it anew.\n"
+    assert second.stderr == f"{output} exists, so this only reports on it; --force makes it again.\n"
     assert output.stat().st_mtime_ns == written
 
 
-def test_force_makes_it_anew(raw: Path, output: Path) -> None:
+def test_force_makes_it_again(raw: Path, output: Path) -> None:
     prepare("--source", raw)
     output.write_bytes(b"")
     assert prepare("--force").exit_code == 0
     assert poems.from_text(output.read_bytes()) == KEPT
 
 
-def test_the_report_is_of_the_file_that_is_there(raw: Path, output: Path) -> None:
+def test_the_report_is_of_the_existing_file(raw: Path, output: Path) -> None:
     prepare("--source", raw)
     output.write_bytes(f"{KEPT[0]}\n无题\n".encode())
     report = without_spaces(prepare().stdout)
-    assert "These are not the poems that the raw files give" in report
+    assert "These are not the poems that today's rules and OpenCC choose" in report
     assert "poems kept 2 five-syllable quatrains 1" in report
-    assert "not regular, of another form 1 characters, without line ends 26" in report
+    assert "irregular (another form) 1 characters, without newlines 26" in report
 
 
-def test_without_the_raw_files_what_was_left_out_is_not_known(raw: Path, output: Path) -> None:
+def test_without_the_raw_files_the_number_left_out_is_unknown(raw: Path, output: Path) -> None:
     prepare("--source", raw)
-    (sources.raw_folder() / FIRST).unlink()
+    (poem_sources.raw_folder() / FIRST).unlink()
     report = prepare().stdout
-    assert "How many poems were left out is not known" in report
+    assert "The number of poems left out is unknown" in report
     assert "poems kept" in report
     assert "poems read" not in report
 
@@ -170,11 +169,13 @@ def test_help() -> None:
 def test_an_unknown_source_is_wrong_use() -> None:
     result = prepare("--source", "nowhere")
     assert result.exit_code == 2
-    assert "'nowhere' is none of auto, github, npm, and no file or folder" in without_spaces(result.stderr)
+    assert "'nowhere' is neither auto, github, npm nor an existing file or folder" in without_spaces(
+        result.stderr
+    )
 
 
 def break_no_network(raw: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    return "auto", sources.BY_HAND
+    return "auto", poem_sources.BY_HAND
 
 
 def break_missing(raw: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
@@ -191,7 +192,7 @@ def break_entry(raw: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     content = b'[{"title": "no poem"}]'
     (raw / FIRST).write_bytes(content)
     monkeypatch.setitem(MANIFEST, FIRST, hashlib.sha256(content).hexdigest())
-    return str(raw), f"{FIRST}, entry 1: no poem"
+    return str(raw), f"{FIRST}, entry 1: not a poem"
 
 
 def break_opencc(raw: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
@@ -211,7 +212,7 @@ def break_space(raw: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     "break_something",
     [break_no_network, break_missing, break_changed, break_entry, break_opencc, break_space],
 )
-def test_a_fault_is_told_and_leaves_the_earlier_file(
+def test_a_fault_is_reported_and_leaves_the_earlier_file(
     raw: Path, output: Path, monkeypatch: pytest.MonkeyPatch, break_something: Callable[..., tuple[str, str]]
 ) -> None:
     output.parent.mkdir()
@@ -222,7 +223,7 @@ def test_a_fault_is_told_and_leaves_the_earlier_file(
     assert {path.name for path in output.parent.iterdir()} <= {"tang_poems.txt", "downloads"}
 
 
-def test_a_damaged_output_is_told(raw: Path, output: Path) -> None:
+def test_a_damaged_output_is_reported(raw: Path, output: Path) -> None:
     prepare("--source", raw)
     output.write_bytes(output.read_bytes()[:-2])
     assert "tang_poems.txt is damaged" in failure()
@@ -235,7 +236,7 @@ def test_an_output_that_cannot_be_written(raw: Path, tmp_path: Path) -> None:
     assert "poems.txt: Permission denied" in failure("--source", raw, "--output", folder / "poems.txt")
 
 
-def test_an_output_in_a_folder_that_cannot_be(raw: Path) -> None:
+def test_an_output_in_a_file_as_folder(raw: Path) -> None:
     assert str(raw / FIRST) in failure("--source", raw, "--output", raw / FIRST / "poems.txt")
 
 
@@ -243,12 +244,12 @@ def test_an_output_in_a_folder_that_cannot_be(raw: Path) -> None:
 
 
 def run_small(*arguments: object, url: str = "http://127.0.0.1:9/", before: str = "") -> list[str]:
-    """The command for a process of its own that has the same small files."""
+    """The command for a separate process with the same small files."""
     program = f"""
-from bpe import sources
+from bpe.corpora import poem_sources
 import prepare_poems
-sources.manifest = lambda: {MANIFEST!r}
-sources.GITHUB = {url!r}
+poem_sources.manifest = lambda: {MANIFEST!r}
+poem_sources.GITHUB = {url!r}
 {before}
 prepare_poems.main()
 """
@@ -256,7 +257,7 @@ prepare_poems.main()
 
 
 def stop(process: subprocess.Popen[str], ready: Callable[[], bool]) -> str:
-    """Send Ctrl-C when the process is ready for it. Returns what it said on stderr."""
+    """Send Ctrl-C when the process is ready for it. Returns its stderr."""
     deadline = time.monotonic() + 20
     while not ready():
         assert time.monotonic() < deadline and process.poll() is None
@@ -266,23 +267,25 @@ def stop(process: subprocess.Popen[str], ready: Callable[[], bool]) -> str:
     return stderr
 
 
-def start(command: list[str]) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "NO_PROXY": "127.0.0.1"}
+def start(command: list[str], **variables: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "NO_PROXY": "127.0.0.1", **variables}
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     )
 
 
 @no_signals
-def test_ctrl_c_while_downloading(output: Path) -> None:
+def test_ctrl_c_while_downloading(output: Path, tmp_path: Path) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
     with Server(FILES) as server:
         server.acts = {FIRST: [hanging_halfway]}
-        process = start(run_small("--source", "github", url=server.url))
-        stderr = stop(process, lambda: len(list(sources.raw_folder().glob("*.json"))) == len(FILES) - 1)
+        process = start(run_small("--source", "github", url=server.url), TMPDIR=str(temporary))
+        stderr = stop(process, lambda: len(list(poem_sources.raw_folder().glob("*.json"))) == len(FILES) - 1)
     assert process.returncode == prepare_poems.CTRL_C == 130
     assert "Stopped." in stderr and "Traceback" not in stderr
     assert not output.exists()
-    assert {path.name for path in sources.raw_folder().iterdir()} == set(FILES) - {FIRST}
+    assert {path.name for path in poem_sources.raw_folder().iterdir()} == set(FILES) - {FIRST}
+    assert list(temporary.iterdir()) == []
 
 
 @no_signals

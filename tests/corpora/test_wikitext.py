@@ -1,4 +1,4 @@
-"""WikiText-2: cleaning, where it comes from, and the command that prepares it."""
+"""WikiText-2: cleaning, its sources, and the command that prepares it."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bpe import corpora
 from bpe.__main__ import main
-from bpe.corpora import downloads, wikitext, wikitext_sources
+from bpe.corpora import download, wikitext, wikitext_sources
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 RAW = {
@@ -64,7 +64,7 @@ def test_cleaning(text: str) -> None:
     assert "".join(cleaned.split()) == "".join(text.split())
 
 
-def test_only_line_feeds_end_a_line() -> None:
+def test_only_newlines_end_a_line() -> None:
     assert wikitext.clean(" a \r\n\r\n b\u2028c \n") == "a\nb\u2028c\n"
 
 
@@ -103,7 +103,7 @@ def test_the_figures_of_the_corpus(splits: dict[str, str]) -> None:
     ],
 )
 def test_text_files(tmp_path: Path, names: dict[str, str]) -> None:
-    (tmp_path / "latest.txt").touch()  # no name of a split, though it ends like one
+    (tmp_path / "latest.txt").touch()  # not the name of a split, though it ends like one
     (tmp_path / "test.json").touch()
     for split, name in names.items():
         (tmp_path / name).write_bytes(RAW[split].encode())
@@ -143,7 +143,7 @@ def empty(raw: Path) -> None:
     (raw / "valid.txt").write_bytes(b"")
 
 
-def white_space(raw: Path) -> None:
+def whitespace(raw: Path) -> None:
     (raw / "valid.txt").write_bytes(b" \r\n\n")
 
 
@@ -157,7 +157,7 @@ def another_type(raw: Path) -> None:
     parquet(raw / "valid.parquet", {"text": [1]})
 
 
-def no_parquet(raw: Path) -> None:
+def not_parquet(raw: Path) -> None:
     (raw / "valid.txt").rename(raw / "valid.parquet")
 
 
@@ -168,10 +168,10 @@ def no_parquet(raw: Path) -> None:
         (two_files, "has valid.txt, wiki.valid.tokens"),
         (not_utf8, "valid.txt is not UTF-8: byte 0xe9 at position 3"),
         (empty, "the split 'valid' holds no text"),
-        (white_space, "the split 'valid' holds no text"),
+        (whitespace, "the split 'valid' holds no text"),
         (another_column, 'valid.parquet has no column "text" of strings'),
         (another_type, 'valid.parquet has no column "text" of strings'),
-        (no_parquet, "valid.parquet is not a parquet file, or is damaged"),
+        (not_parquet, "valid.parquet is not a parquet file, or is damaged"),
     ],
 )
 def test_a_folder_that_is_wrong(data: Path, raw: Path, spoil, message: str) -> None:
@@ -185,40 +185,61 @@ def test_a_folder_that_is_wrong(data: Path, raw: Path, spoil, message: str) -> N
 # --- the hub
 
 
+class Rows(dict[str, list[str]]):
+    """A split of a data set: its column, and the size of its table."""
+
+    data = types.SimpleNamespace(nbytes=1_000)
+
+
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
-    """`datasets`, replaced; its `asked` holds what it was asked for."""
+    """A replacement for `datasets` and `huggingface_hub`. `requests` lists what `datasets` was asked for."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "")
-    asked: list[object] = []
+    monkeypatch.setattr(wikitext_sources, "probe", lambda url: None)
+    monkeypatch.setattr(
+        wikitext, "EXPECTED", {split: wikitext.figures(text) for split, text in CLEANED.items()}
+    )
+    rows = {split: Rows(text=text.splitlines(keepends=True)) for split, text in RAW.items()}
+    fake = types.SimpleNamespace(requests=[], sizes=[1_000, 2_000])
 
-    def load_dataset(*names: str, revision: str) -> dict[str, dict[str, list[str]]]:
-        asked.append((*names, revision, os.environ["HF_HUB_OFFLINE"]))
-        rows = {split: {"text": text.splitlines(keepends=True)} for split, text in RAW.items()}
+    def load_dataset(*names: str, revision: str) -> dict[str, Rows]:
+        fake.requests.append((*names, revision, os.environ["HF_HUB_OFFLINE"]))
         return {"train": rows["train"], "validation": rows["valid"], "test": rows["test"]}
 
-    fake = types.SimpleNamespace(load_dataset=load_dataset, disable_progress_bars=lambda: None, asked=asked)
-    monkeypatch.setitem(sys.modules, "datasets", fake)
+    def list_repo_tree(*names: str, **_: object) -> list[types.SimpleNamespace]:
+        assert names == NAMES[:2]
+        return [types.SimpleNamespace(), *(types.SimpleNamespace(size=size) for size in fake.sizes)]
+
+    datasets = types.SimpleNamespace(load_dataset=load_dataset, disable_progress_bars=lambda: None)
+    monkeypatch.setitem(sys.modules, "datasets", datasets)
+    library = types.SimpleNamespace(
+        is_offline_mode=lambda: os.environ["HF_HUB_OFFLINE"] == "1", list_repo_tree=list_repo_tree
+    )
+    monkeypatch.setitem(sys.modules, "huggingface_hub", library)
     return fake
 
 
 NAMES = ("Salesforce/wikitext", "wikitext-2-v1", "b08601e04326c79dfdd32d625aee71d232d685c3")
 
 
-def test_from_the_hub(data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wikitext_sources, "probe", lambda url: None)
+def test_from_the_hub(data: Path, hub: types.SimpleNamespace) -> None:
     assert prepare().exit_code == 0
-    assert hub.asked == [(*NAMES, "")]
+    assert hub.requests == [(*NAMES, "")]
     assert {split: corpora.wikitext2(split) for split in CLEANED} == CLEANED
+
+
+def no_answer(url: str) -> None:
+    raise download.SourceError(f"{url}: can't be reached")
 
 
 def test_without_a_network_a_copy_fetched_before_is_used(
     data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(wikitext_sources, "probe", no_answer)
     result = prepare()
     assert result.exit_code == 0
-    assert "No answer from http://127.0.0.1:9" in result.stderr
-    assert hub.asked == [(*NAMES, "1")]
+    assert "No answer from the hub (https://huggingface.co: can't be reached)" in result.stderr
+    assert hub.requests == [(*NAMES, "1")]
     assert corpora.wikitext2("test") == CLEANED["test"]
 
 
@@ -226,11 +247,56 @@ def test_a_hub_that_never_answers(hub: types.SimpleNamespace, monkeypatch: pytes
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setattr(downloads, "PROBE_SECONDS", 0.2)
+        monkeypatch.setattr(download, "PROBE_SECONDS", 0.2)
+        monkeypatch.setattr(wikitext_sources, "probe", download.probe)
         begun = time.monotonic()
         wikitext_sources.from_hub()
     assert time.monotonic() - begun < 3
-    assert hub.asked == [(*NAMES, "1")]
+    assert hub.requests == [(*NAMES, "1")]
+
+
+def refused(data: Path) -> str:
+    """The message of a run that must not replace what was prepared before."""
+    (data / "wikitext2").mkdir(parents=True)
+    corpora.wikitext2_path("test").write_bytes(b"earlier")
+    result = prepare("--force")
+    assert result.exit_code == 1
+    assert [path.name for path in (data / "wikitext2").iterdir()] == ["test.txt"]
+    assert corpora.wikitext2("test") == "earlier"
+    return result.stderr
+
+
+def test_files_too_large_are_not_downloaded(data: Path, hub: types.SimpleNamespace) -> None:
+    hub.sizes = [20_000_000, 20_000_000]
+    assert "wikitext-2-v1 has 40,000,000 bytes, more than the limit of 30,000,000" in refused(data)
+    assert hub.requests == []
+
+
+def test_a_table_too_large_is_not_read(
+    data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rows, "data", types.SimpleNamespace(nbytes=20_000_000))
+    monkeypatch.setattr(wikitext_sources, "_join", lambda split: pytest.fail("read"))
+    assert "wikitext-2-v1 has 60,000,000 bytes, more than the limit" in refused(data)
+
+
+def test_a_hub_that_takes_too_long(
+    data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wikitext_sources, "HUB_SECONDS", 0.1)
+    monkeypatch.setattr(sys.modules["datasets"], "load_dataset", lambda *_, **__: time.sleep(2))
+    assert "https://huggingface.co: not finished within 0.1 seconds" in refused(data)
+
+
+@pytest.mark.parametrize("field", wikitext.Figures._fields)
+def test_another_text_from_the_hub_is_refused(
+    data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    figures = wikitext.EXPECTED["valid"]
+    monkeypatch.setitem(wikitext.EXPECTED, "valid", figures._replace(**{field: 1_000}))
+    told = refused(data)
+    assert "the split 'valid' is another text: expected" in told
+    assert f"1,000 {field.replace('_', ' ')}" in told and "found 25 characters, " in told
 
 
 def test_datasets_is_missing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +319,7 @@ def test_no_network_and_nothing_fetched(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bpe", "wikitext2"]
     done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 1
-    assert "can't be had from the hub" in done.stderr
+    assert "can't be fetched from the hub" in done.stderr
     assert "where the hub can be reached" in done.stderr and "--source THEIR_FOLDER" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "data").exists()
@@ -275,18 +341,18 @@ def test_prepared_then_only_reported(data: Path, raw: Path) -> None:
     second = prepare()
     assert second.exit_code == 0
     assert second.stdout == first.stdout
-    assert "only reported" in second.stderr
+    assert "only reports" in second.stderr
     assert [corpora.wikitext2_path(split).stat().st_mtime_ns for split in CLEANED] == before
 
 
 def test_the_report(data: Path, raw: Path) -> None:
     lines = prepare("--source", raw).stdout.splitlines()
     assert lines[1].split()[:5] == ["train", "44", "18", "3", "1"]
-    assert any(line.startswith("Warning: this is not the text") for line in lines)
+    assert any(line.startswith("Warning: the figures in the course come from another text") for line in lines)
     assert "CC BY-SA" in lines[-2] and "Merity" in lines[-1] and "2016" in lines[-1]
 
 
-def test_made_anew(data: Path, raw: Path) -> None:
+def test_made_again(data: Path, raw: Path) -> None:
     prepare("--source", raw)
     (raw / "test.txt").write_bytes(b"another text")
     prepare("--source", raw)
@@ -327,11 +393,11 @@ def test_wrong_use(data: Path, raw: Path) -> None:
     assert prepare("train").exit_code == 2
 
 
-# --- what others ask for
+# --- what the rest of the course uses
 
 
-def test_a_corpus_that_was_not_prepared(data: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"valid\.txt is not there yet.*python -m bpe wikitext2"):
+def test_a_missing_corpus(data: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"valid\.txt is missing.*python -m bpe wikitext2"):
         corpora.wikitext2("valid")
 
 

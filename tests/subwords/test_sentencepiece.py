@@ -204,7 +204,7 @@ def test_a_model_as_it_is_read(tmp_path):
     ("data", "complaint"),
     [
         (b"", "it has no pieces"),
-        (b"{}", "it is no model of sentencepiece"),
+        (b"{}", "it is not a model of sentencepiece"),
         (GOOD[:20], "it ends within a field"),
         (GOOD + b"\x80", "it ends within a number"),
         (GOOD + b"\xff" * 12, "more than 64 bits"),
