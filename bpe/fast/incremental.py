@@ -107,6 +107,7 @@ def learn_merges(
     min_frequency: int = 2,
 ) -> Iterator[MergeStep]:
     """Learn the merges of `bpe.naive.learn_merges`, in time that grows with the number of replacements."""
+    min_frequency = max(min_frequency, 1)  # ignore pairs that never occur
     text = _Text(pieces, counts)
     heap = [text.make_entry(pair) for pair, frequency in text.frequency.items() if frequency >= min_frequency]
     heapq.heapify(heap)
