@@ -210,7 +210,7 @@ def lay_out_codes(
     if too_many:
         raise ValueError(
             f"the counts add up to {MOST_TOKENS:,} tokens or more, more than the compiled engine counts: "
-            f"give engine='incremental'"
+            "give engine='incremental'"
         )
     size = int(lengths.sum()) + len(ends) + 1
     symbols = numpy.empty(size, dtype=numpy.int32)
