@@ -151,8 +151,8 @@ class BPETokenizer(Tokenizer):
         if engine == "compiled":
             from bpe.fast import compiled
 
-            arrays = compiled.laid_out(counts, symbol_ids, alphabet == "bytes")
-            steps = compiled.learn(*arrays, num_merges, len(tokens), min_frequency)
+            arrays = compiled.lay_out(counts, symbol_ids, alphabet == "bytes")
+            steps = compiled.learn_from_symbols(*arrays, num_merges, len(tokens), min_frequency)
         else:
             pieces = [[symbol_ids[symbol] for symbol in _symbols(piece, alphabet)] for piece in counts]
             learn_merges = fast.load_engine(engine).learn_merges

@@ -10,28 +10,27 @@ import click
 from bpe.bytepair import BPETokenizer
 from bpe.subwords.words import WordBPE
 
-# Long enough to be cut and counted by compiled code, in two parts, with more different pieces than a table
-# has room for at first.
+# Long enough for compiled code to cut and count it in two parts, with more different pieces than a table has
+# room for at first.
 TEXT = "Low, lower, lowest: 3 月光。\n" * 12_000 + "".join(f"{chr(0x4E00 + k)}\n" for k in range(10_000))
 
 
 @click.command(name="compile")
 def compile_engine() -> None:
-    """Compile the fast engine now. Without it, the first long text waits half a minute for that.
+    """Compile the fast engine now. Otherwise the first long text waits half a minute for it.
 
-    Compiled code is kept on disk, and made again when Numba, Python or the engine's code change.
+    The compiled code is kept on disk. It is compiled again when Numba, Python or the engine's code changes.
     """
     if not find_spec("numba"):
         raise click.ClickException("Numba is not installed; python -m pip install numba brings it.")
     start = time.perf_counter()
     for alphabet in ("bytes", "characters"):
         for pattern in ("gpt4", None):
-            made = BPETokenizer.train(
+            trained = BPETokenizer.train(
                 TEXT, 11_000, alphabet=alphabet, pattern=pattern, engine="compiled", progress=False
             )
-            # Taking whole pieces needs all that encoding needs, and some more.
-            BPETokenizer(made.vocabulary, made.merges, pattern, whole_pieces=True).encode_array(
-                TEXT, engine="compiled"
-            )
+            # Taking whole pieces needs all that encoding needs, and more.
+            whole = BPETokenizer(trained.vocabulary, trained.merges, pattern, whole_pieces=True)
+            whole.encode_array(TEXT, engine="compiled")
     WordBPE.train(TEXT, 11_000, engine="compiled", progress=False)
     click.echo(f"The compiled engine is ready ({time.perf_counter() - start:.0f} s).")

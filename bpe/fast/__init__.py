@@ -1,4 +1,4 @@
-"""The same merges and ids without the waiting: engines that give what `bpe.naive` gives, tie for tie.
+"""The same merges and ids without the waiting: engines that equal `bpe.naive`, tie for tie.
 
 An engine is a module with `learn_merges` and `apply_merges` on integers from 0 on: `bpe.naive` is the one to
 read, `bpe.fast.incremental` does not rescan the text, and `bpe.fast.compiled` needs Numba.
@@ -21,13 +21,13 @@ _MODULES = {
 }
 ENGINES = ("auto", *_MODULES)
 
-# Characters from which "auto" takes the compiled engine, if Numba is there. Loading it takes a second, in
-# which the incremental engine finishes shorter texts.
+# "auto" takes the compiled engine from this number of characters on. Loading it takes a second, in which the
+# incremental engine finishes shorter texts.
 WORTH_COMPILING = 100_000
 
 
 class PieceCounts(Mapping[str, int]):
-    """Counts of pieces that compiled code cut from a text: sound by construction.
+    """Counts of pieces that compiled code cut from a text, which need no checks.
 
     size: bytes in all different pieces together.
     """
@@ -45,7 +45,7 @@ def choose_engine(name: str, size: int) -> str:
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}: choose from {', '.join(map(repr, ENGINES))}")
     if name == "auto":
-        return "compiled" if size >= WORTH_COMPILING and find_spec("numba") and _loads() else "incremental"
+        return "compiled" if size >= WORTH_COMPILING and find_spec("numba") and _can_load() else "incremental"
     if name == "compiled" and not find_spec("numba"):
         raise ModuleNotFoundError(
             "the compiled engine needs Numba, which is not installed: python -m pip install numba"
@@ -54,8 +54,8 @@ def choose_engine(name: str, size: int) -> str:
 
 
 @cache
-def _loads() -> bool:
-    """Whether Numba, which is installed, can be loaded: it refuses a numpy newer than it knows."""
+def _can_load() -> bool:
+    """Return whether Numba, which is installed, can be loaded: it refuses a numpy newer than it knows."""
     try:
         import numba  # noqa: F401
     except Exception as error:  # whatever the reason, there is another engine
@@ -74,5 +74,5 @@ def count_pieces(text: str, expressions: Sequence[str]) -> PieceCounts | None:
     if choose_engine("auto", len(text)) != "compiled":
         return None
     compiled = load_engine("compiled")
-    counts: PieceCounts | None = compiled.counted(text, expressions) if compiled.knows(expressions) else None
+    counts: PieceCounts | None = compiled.count(text, expressions) if compiled.knows(expressions) else None
     return counts

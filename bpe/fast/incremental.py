@@ -1,12 +1,12 @@
-"""The same training and encoding without rescanning: a merge touches only the places it changes.
+"""Training and encoding without rescanning: a merge touches only the places that it changes.
 
 Three facts make it exact:
 
-1. A pair of symbols can only come to be in the step that made the later of the two. So the
-   positions at which it occurs are written down once, in order, and later only fall away.
-2. So, after that step, a pair's frequency only falls and its first position only moves right.
-3. So an entry of the heap that is out of date is never too good to be missed: it comes up too early,
-   is compared with the true values, and is pushed back with them.
+1. All occurrences of a pair come to be in one step: the one that made the later of its two symbols. So the
+   positions of a pair are written down once, in order, and later only fall away.
+2. So after that step a pair's frequency only falls, and its first position only moves right.
+3. So a heap entry that is out of date ranks too high, never too low: it comes up too early, is compared with
+   the true values, and is pushed back with them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from itertools import pairwise
 
 from bpe.naive import MergeStep, Pair
 
-# What stands where there is no symbol: between pieces, and where a merge took one away.
-NOTHING = -1
+NOTHING = -1  # no symbol: between pieces, and where a merge took one away
+
+# A pair as the heap orders it: (-frequency, first position, pair). The most frequent pair is the smallest
+# entry, and of equally frequent ones the first to occur.
+Entry = tuple[int, int, Pair]
 
 
-class _Sequence:
+class _Text:
     """The training text as one linked list of symbols, with the positions of every pair.
 
-    symbols[i]: the id at position i, or NOTHING. A token stands at the position where it begins.
+    symbols[i]: the id at position i, or NOTHING. A token is at the position where it begins.
     before[i], after[i]: the positions of its neighbours.
     weights[i]: how often the piece that holds position i occurs.
-    positions[pair]: where the left symbol of the pair stood when it came to be, ascending.
+    positions[pair]: the positions of the left symbol when the pair came to be, ascending.
     frequency[pair]: how often the pair occurs now, weighted.
     first[pair]: an index into positions[pair]; all entries before it have fallen away.
     """
@@ -58,8 +61,8 @@ class _Sequence:
             self.frequency[pair] = self.weights[i]
             self.first[pair] = 0
 
-    def entry(self, pair: Pair) -> tuple[int, int, Pair]:
-        """The pair as the heap orders it now: most frequent first, then the first to occur."""
+    def make_entry(self, pair: Pair) -> Entry:
+        """Make the heap entry of a pair as it is now; it must still occur."""
         left, right = pair
         positions, symbols, after = self.positions[pair], self.symbols, self.after
         k = self.first[pair]
@@ -103,33 +106,41 @@ def learn_merges(
     first_id: int,
     min_frequency: int = 2,
 ) -> Iterator[MergeStep]:
-    """The same merges as `bpe.naive.learn_merges`, in time that grows with the number of replacements."""
-    text = _Sequence(pieces, counts)
-    heap = [text.entry(pair) for pair, frequency in text.frequency.items() if frequency >= min_frequency]
+    """Learn the merges of `bpe.naive.learn_merges`, in time that grows with the number of replacements."""
+    min_frequency = max(min_frequency, 1)  # ignore pairs that never occur
+    text = _Text(pieces, counts)
+    heap = [text.make_entry(pair) for pair, frequency in text.frequency.items() if frequency >= min_frequency]
     heapq.heapify(heap)
     for new_id in range(first_id, first_id + num_merges):
-        while heap:
-            entry = heapq.heappop(heap)
-            pair = entry[2]
-            if text.frequency[pair] < min_frequency:
-                continue
-            now = text.entry(pair)
-            if now == entry:
-                break
-            heapq.heappush(heap, now)
-        else:
+        pair = _pop_best(heap, text, min_frequency)
+        if pair is None:
             return
+        frequency = text.frequency[pair]
         for created in text.merge(pair, new_id):
             if text.frequency[created] >= min_frequency:
-                heapq.heappush(heap, text.entry(created))
-        yield MergeStep(pair, new_id, -entry[0], text.num_tokens)
+                heapq.heappush(heap, text.make_entry(created))
+        yield MergeStep(pair, new_id, frequency, text.num_tokens)
+
+
+def _pop_best(heap: list[Entry], text: _Text, min_frequency: int) -> Pair | None:
+    """Pop the most frequent pair, of ties the first to occur; None if none is frequent enough."""
+    while heap:
+        entry = heapq.heappop(heap)
+        _, _, pair = entry
+        if text.frequency[pair] < min_frequency:
+            continue
+        current = text.make_entry(pair)
+        if entry == current:
+            return pair
+        heapq.heappush(heap, current)
+    return None
 
 
 def apply_merges(ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]) -> list[int]:
-    """The same ids as `bpe.naive.apply_merges`, in time n log n for n ids.
+    """Merge ids as `bpe.naive.apply_merges`, in time n log n for n ids.
 
-    A merge never makes a pair of a lower rank than its own, since merges only use earlier tokens. So one
-    heap of (rank, position) gives all merges in their order.
+    A merge never makes a pair of a lower rank than its own, since merges use only earlier tokens. So one heap
+    of (rank, position) gives all merges in their order.
     """
     symbols = list(ids)
     end = len(symbols)

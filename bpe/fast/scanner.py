@@ -1,12 +1,12 @@
-"""Cutting UTF-8 bytes at the splits of GPT-2, GPT-4 and their kin, compiled by Numba.
+"""Cut UTF-8 bytes by the patterns of GPT-2, GPT-4, GPT-4o, Llama 3 and Qwen, compiled by Numba.
 
-What is a letter, a number or white space stands in a table that `regex` fills once a process; so the pieces
-are those of `bpe.presplit`, code point for code point. Each alternative of an expression is a few lines of
-code here, tried in the expression's order.
+A table that `regex` fills once a process says which code points are letters, numbers or whitespace; so the
+pieces are those of `bpe.presplit`, code point for code point. Each alternative of an expression is a few
+lines of code here, tried in the expression's order.
 
-What all kernels take: `data`, the text in UTF-8, uint8 (n,); `classes`, the table that `classes()` makes,
-uint8 (0x110000,); `start`, the place of the first byte of a code point. What is named like a part of an
-expression returns where that part ends. Each costs a look or two at every byte up to there, no memory.
+All kernels take `data`, the text in UTF-8, uint8 (n,); `classes`, the table that `make_classes` makes, uint8
+(0x110000,); and `start`, the place of the first byte of a code point. A kernel named after a part of an
+expression returns the end of that part. It reads every byte up to there once or twice and takes no memory.
 """
 
 from __future__ import annotations
@@ -19,21 +19,18 @@ import numpy
 import regex
 
 from bpe import presplit
-from bpe.fast.machine_code import compiled as _compiled
+from bpe.fast.machine_code import compile_kernel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Bytes = NDArray[numpy.uint8]
-    Int64s = NDArray[numpy.int64]
+    from bpe.fast.arrays import Bytes, Int64s
 
 CODE_POINTS = 0x110000
-STRETCH = 1 << 18  # bytes of text that are cut before the pieces are used
+STRETCH = 1 << 18  # bytes of text that are cut at once
 
 # Bits of the table of classes.
 LETTER, NUMBER, SPACE, LINE_END = 1, 2, 4, 8
-UPPER = 16  # may stand at a word's front in GPT-4o's split
-LOWER = 32  # may stand in the rest of it
+UPPER = 16  # allowed at the front of a word in GPT-4o's pattern
+LOWER = 32  # allowed in the rest of it
 CLASSES = {
     LETTER: r"\p{L}",
     NUMBER: r"\p{N}",
@@ -43,7 +40,7 @@ CLASSES = {
     LOWER: r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]",
 }
 
-# The splits that this file knows, by their expressions.
+# The splits that this file knows: their expressions -> the number that kernels take.
 GPT2, GPT4, GPT4O, LLAMA3, QWEN = range(5)
 SPLITS = {
     presplit.PATTERNS[name]: number for number, name in enumerate(("gpt2", "gpt4", "gpt4o", "llama3", "qwen"))
@@ -51,55 +48,58 @@ SPLITS = {
 
 
 def knows(expressions: Sequence[str]) -> bool:
-    """Whether this file can cut in the way of these expressions."""
+    """Return whether this file cuts by these expressions."""
     return tuple(expressions) in SPLITS
 
 
-def ends(data: Bytes, expressions: Sequence[str], start: int = 0, stop: int | None = None) -> Int64s:
-    """Where the pieces end that begin at `start`, where one does, or later, and before `stop`; ascending.
+def find_ends(data: Bytes, expressions: Sequence[str], start: int = 0, stop: int | None = None) -> Int64s:
+    """Return the ends of the pieces that begin before `stop`, from `start` on; int64, ascending.
 
-    data: the text in UTF-8, uint8 (n,). stop: its end by default; the last piece may reach beyond it. Costs a
-    look or two at each byte, and 8 bytes for each piece.
+    data: the text in UTF-8, uint8 (n,). start: a place where a piece begins. stop: the end of the text by
+    default; the last piece may reach beyond it. Reads each byte once or twice; takes 8 bytes for each piece.
     """
     split = SPLITS[tuple(expressions)]
     stop = len(data) if stop is None else stop
     found = numpy.empty((stop - start) // 4 + 16, dtype=numpy.int64)
     number = 0
     while True:
-        number, start = _scan(data, classes(), split, found, number, start, stop)
+        number, start = _scan(data, make_classes(), split, found, number, start, stop)
         if start >= stop:
             return found[:number]
         found = numpy.concatenate([found, numpy.empty_like(found)])
 
 
-def stretches(
+def stream_ends(
     data: Bytes, expressions: Sequence[str], start: int = 0, stop: int | None = None
 ) -> Iterator[Int64s]:
-    """The same ends, a stretch of the text at a time, so that they take little memory."""
+    """Yield the ends that `find_ends` returns, a stretch of the text at a time, to save memory."""
     stop = len(data) if stop is None else stop
     while start < stop:
-        found = ends(data, expressions, start, min(start + STRETCH, stop))
+        found = find_ends(data, expressions, start, min(start + STRETCH, stop))
         yield found
         start = int(found[-1])
 
 
-def borders(data: Bytes, parts: int) -> list[int]:
-    """Where to cut a text for so many workers: 0, its length, and between them places where a piece begins.
+def find_borders(data: Bytes, parts: int) -> list[int]:
+    """Return where to cut a text into parts for workers: 0, its length, and between them starts of pieces.
 
-    A piece begins between a line feed and a letter or number, whatever stands around them, in each of these
-    splits. There may be fewer parts, where the text has no such place.
+    Each of these splits begins a piece between a newline and a letter or number, whatever is around them. A
+    text that has too few such places gives fewer parts.
     """
     places = [0]
     for part in range(1, parts):
-        place = _border(data, classes(), max(places[-1], len(data) * part // parts))
+        place = _find_border(data, make_classes(), max(places[-1], len(data) * part // parts))
         if places[-1] < place < len(data):
             places.append(place)
     return [*places, len(data)]
 
 
 @cache
-def classes() -> Bytes:
-    """The class bits of every code point, uint8 (0x110000,), as the installed `regex` sees them."""
+def make_classes() -> Bytes:
+    """Make the table of the class bits of every code point, as the installed `regex` sees them.
+
+    uint8 (0x110000,).
+    """
     text = "".join(map(chr, range(0xD800))) + "\0" * 0x800 + "".join(map(chr, range(0xE000, CODE_POINTS)))
     table = numpy.zeros(CODE_POINTS, dtype=numpy.uint8)
     for bit, expression in CLASSES.items():
@@ -108,11 +108,11 @@ def classes() -> Bytes:
     return table
 
 
-@_compiled
-def _border(data: Bytes, classes: Bytes, start: int) -> int:
-    """The first place after `start` between a line feed and a letter or number, or the text's end.
+@compile_kernel
+def _find_border(data: Bytes, classes: Bytes, start: int) -> int:
+    """Find the first place after `start` between a newline and a letter or number, or the text's end.
 
-    Costs a look at each byte up to there, and at the class of what follows each line feed.
+    Reads each byte up to there, and the class of the code point after each newline.
     """
     for place in range(start + 1, len(data)):
         if data[place - 1] == ord("\n") and _class_at(data, classes, place)[0] & (LETTER | NUMBER):
@@ -120,13 +120,13 @@ def _border(data: Bytes, classes: Bytes, start: int) -> int:
     return len(data)
 
 
-@_compiled
+@compile_kernel
 def _scan(
     data: Bytes, classes: Bytes, split: int, found: Int64s, number: int, start: int, stop: int
 ) -> tuple[int, int]:
-    """Write the ends of the pieces that begin from `start` on and before `stop`, until `found` is full.
+    """Write the ends of the pieces that begin before `stop`, from `start` on, until `found` is full.
 
-    number: how many are in `found`. Returns how many are then, and where the last piece ends.
+    number: how many are in `found`. Returns how many there are then, and the end of the last piece.
     """
     while start < stop and number < len(found):
         word = start + 1 if data[start] == ord(" ") else start
@@ -143,14 +143,14 @@ def _scan(
     return number, start
 
 
-@_compiled
+@compile_kernel
 def _gpt2(data: Bytes, classes: Bytes, start: int) -> int:
-    """The end of the piece that begins at `start`, by GPT-2's expression."""
+    """Return the end of the piece that begins at `start`, by GPT-2's expression."""
     end = _contraction(data, start, False)
     if end > start:
         return end
     kind, after = _class_at(data, classes, start)
-    if data[start] == ord(" ") and after < len(data):  # one space may stand before
+    if data[start] == ord(" ") and after < len(data):  # one space may come before
         second, second_end = _class_at(data, classes, after)
         if not second & SPACE:
             kind, after = second, second_end
@@ -159,9 +159,9 @@ def _gpt2(data: Bytes, classes: Bytes, start: int) -> int:
     return _run(data, classes, after, kind & (LETTER | NUMBER))
 
 
-@_compiled
+@compile_kernel
 def _gpt4(data: Bytes, classes: Bytes, start: int, split: int) -> int:
-    """The end of the piece that begins at `start`, by the expression of GPT-4, Llama 3 or Qwen."""
+    """Return the end of the piece that begins at `start`, by the expression of GPT-4, Llama 3 or Qwen."""
     if data[start] == ord("'"):
         end = _contraction(data, start, True)
         if end > start:
@@ -169,7 +169,7 @@ def _gpt4(data: Bytes, classes: Bytes, start: int, split: int) -> int:
     kind, after = _class_at(data, classes, start)
     if kind & LETTER:
         return _run(data, classes, after, LETTER)
-    if not kind & (NUMBER | LINE_END) and after < len(data):  # one such sign may stand before a word
+    if not kind & (NUMBER | LINE_END) and after < len(data):  # one such sign may come before a word
         second, second_end = _class_at(data, classes, after)
         if second & LETTER:
             return _run(data, classes, second_end, LETTER)
@@ -178,11 +178,11 @@ def _gpt4(data: Bytes, classes: Bytes, start: int, split: int) -> int:
     return _signs_or_spaces(data, classes, start, False, split == GPT4)
 
 
-@_compiled
+@compile_kernel
 def _gpt4o(data: Bytes, classes: Bytes, start: int) -> int:
-    """The end of the piece that begins at `start`, by GPT-4o's expression."""
+    """Return the end of the piece that begins at `start`, by GPT-4o's expression."""
     kind, after = _class_at(data, classes, start)
-    if not kind & (LETTER | NUMBER | LINE_END):  # one such sign may stand before a word
+    if not kind & (LETTER | NUMBER | LINE_END):  # one such sign may come before a word
         end = _cased_word(data, classes, after, True)
         if end > after:
             return _contraction(data, end, True)
@@ -200,12 +200,12 @@ def _gpt4o(data: Bytes, classes: Bytes, start: int) -> int:
     return _signs_or_spaces(data, classes, start, True, False)
 
 
-@_compiled
+@compile_kernel
 def _cased_word(data: Bytes, classes: Bytes, start: int, to_lower: bool) -> int:
-    """The end of `upper* lower+` (to_lower) or of `upper+ lower*`; `start` where there is none.
+    """Return the end of `upper* lower+` (to_lower) or of `upper+ lower*`; `start` if there is none.
 
-    Marks and letters without case are both upper and lower; so where nothing lower follows the upper ones,
-    the last of them that is both is taken for the lower one.
+    Marks and letters without case are both upper and lower; so if nothing lower follows the upper ones, the
+    last of them that is both counts as the lower one.
     """
     end, last_both = start, start
     while end < len(data):
@@ -226,12 +226,12 @@ def _cased_word(data: Bytes, classes: Bytes, start: int, to_lower: bool) -> int:
     return end if upper_end > start else start
 
 
-@_compiled
+@compile_kernel
 def _signs_or_spaces(data: Bytes, classes: Bytes, start: int, slashes: bool, to_the_end: bool) -> int:
-    """The end of ` ?signs+[\\r\\n]*`, or of white space.
+    """Return the end of ` ?signs+[\\r\\n]*`, or of whitespace.
 
-    slashes: line ends after signs may be mixed with slashes. to_the_end: white space at the end of the text
-    is one piece, with its line ends.
+    slashes: slashes may be among the line ends after signs. to_the_end: whitespace at the end of the text is
+    one piece, line ends included.
     """
     end, any_sign = start, False
     if data[start] == ord(" "):
@@ -260,9 +260,9 @@ def _signs_or_spaces(data: Bytes, classes: Bytes, start: int, slashes: bool, to_
     return _spaces(data, classes, start)
 
 
-@_compiled
+@compile_kernel
 def _spaces(data: Bytes, classes: Bytes, start: int) -> int:
-    """The end of `\\s+(?!\\S)|\\s+`: all white space but the last, which a word may take, unless alone."""
+    """Return the end of `\\s+(?!\\S)|\\s+`: whitespace but its last, which a word may take, unless alone."""
     end, last = start, start
     while end < len(data):
         kind, after = _class_at(data, classes, end)
@@ -272,9 +272,9 @@ def _spaces(data: Bytes, classes: Bytes, start: int) -> int:
     return end if end == len(data) or last == start else last
 
 
-@_compiled
+@compile_kernel
 def _run(data: Bytes, classes: Bytes, start: int, kind: int) -> int:
-    """The end of the letters or numbers from `start` on; for kind 0, of what is neither, nor white space."""
+    """Return the end of the letters or numbers from `start` on; for kind 0, of all others but whitespace."""
     end, mask = start, LETTER | NUMBER | SPACE
     while True:
         while end < len(data) and data[end] < 0x80 and classes[data[end]] & mask == kind:
@@ -287,9 +287,9 @@ def _run(data: Bytes, classes: Bytes, start: int, kind: int) -> int:
         end = after
 
 
-@_compiled
+@compile_kernel
 def _up_to_three_numbers(data: Bytes, classes: Bytes, start: int) -> int:
-    """The end of the numbers from `start` on, of the first three at most."""
+    """Return the end of the numbers from `start` on, or of the first three."""
     end = start
     for _ in range(3):
         if end == len(data):
@@ -301,9 +301,9 @@ def _up_to_three_numbers(data: Bytes, classes: Bytes, start: int) -> int:
     return end
 
 
-@_compiled
+@compile_kernel
 def _contraction(data: Bytes, start: int, any_case: bool) -> int:
-    """The end of an apostrophe with s, t, d, m, ll, ve or re at `start`; `start` where there is none.
+    """Return the end of an apostrophe with s, t, d, m, ll, ve or re at `start`; `start` if there is none.
 
     any_case: capitals too, and ſ, which is an s when case does not matter.
     """
@@ -327,9 +327,9 @@ def _contraction(data: Bytes, start: int, any_case: bool) -> int:
     return start
 
 
-@_compiled
+@compile_kernel
 def _class_at(data: Bytes, classes: Bytes, start: int) -> tuple[int, int]:
-    """The class bits of the code point at `start`, and where it ends."""
+    """Return the class bits of the code point at `start`, and its end."""
     first = data[start]
     if first < 0x80:
         return classes[first], start + 1

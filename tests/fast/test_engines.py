@@ -1,7 +1,6 @@
 """The engines give the same merges, tie for tie, and the same ids."""
 
 import sys
-from importlib import import_module
 from types import ModuleType
 
 import pytest
@@ -9,15 +8,14 @@ from engines import ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe import BPETokenizer, naive
-from bpe import fast as engines
+from bpe import BPETokenizer, fast, naive, presplit
 from bpe.fast import WORTH_COMPILING, choose_engine
 
-FAST = [import_module(f"bpe.{name}") for name in ENGINES if name != "naive"]
+FAST = [fast.load_engine(name) for name in ENGINES if name != "naive"]
 
 
 def alphabets(most: int) -> st.SearchStrategy[list[list[int]]]:
-    """Pieces over so few symbols that ties and runs like `aaaa` are everywhere."""
+    """Pieces over few symbols, so that ties and runs like `aaaa` are everywhere."""
     return st.integers(1, most).flatmap(
         lambda size: st.lists(st.lists(st.integers(0, size - 1), max_size=30), max_size=6)
     )
@@ -31,7 +29,7 @@ def counted_pieces(draw):
 
 
 @pytest.mark.parametrize("engine", FAST)
-@given(counted_pieces(), st.integers(0, 20), st.integers(1, 4))
+@given(counted_pieces(), st.integers(0, 20), st.integers(0, 4))
 def test_same_merges_frequencies_and_lengths(engine: ModuleType, counted, num_merges, min_frequency):
     pieces, counts = counted
     assert list(engine.learn_merges(pieces, counts, num_merges, 10, min_frequency)) == list(
@@ -85,8 +83,6 @@ def test_a_count_weighs_a_piece(engine: ModuleType):
 )
 def test_counted_pieces_have_the_ties_of_the_text(engine, documents, pattern, alphabet):
     """Training on unique pieces with counts gives the merges of the pieces one after the other."""
-    from bpe import presplit
-
     tokenizer = BPETokenizer.train(
         documents, 270, alphabet=alphabet, pattern=pattern, engine=engine, progress=False
     )
@@ -94,7 +90,7 @@ def test_counted_pieces_have_the_ties_of_the_text(engine, documents, pattern, al
     expressions = presplit.resolve(pattern)
     pieces = [plain.encode(piece) for text in documents for piece in presplit.pieces(text, expressions)]
     steps = naive.learn_merges(pieces, [1] * len(pieces), len(tokenizer.merges), plain.vocab_size)
-    assert tokenizer.merges == [step.pair for step in steps]
+    assert tokenizer.merges == tuple(step.pair for step in steps)
 
 
 def test_engines_are_chosen_by_name():
@@ -107,37 +103,37 @@ def test_engines_are_chosen_by_name():
 
 
 @pytest.mark.skipif("compiled" not in ENGINES, reason="needs numba")
-def test_auto_takes_the_compiled_engine_where_it_pays(monkeypatch):
+def test_auto_takes_the_compiled_engine_if_it_pays(monkeypatch):
     assert choose_engine("auto", WORTH_COMPILING - 1) == "incremental"
     assert choose_engine("auto", WORTH_COMPILING) == "compiled"
     assert choose_engine("naive", 10**9) == "naive"
-    monkeypatch.setattr("bpe.engines.find_spec", lambda name: None)
+    monkeypatch.setattr("bpe.fast.find_spec", lambda name: None)
     assert choose_engine("auto", 10**9) == "incremental"
 
 
 def test_numba_that_can_not_be_loaded(monkeypatch):
-    """As where numpy is newer than it knows: the other engines work, on long texts too."""
-    monkeypatch.setattr("bpe.engines.find_spec", lambda name: True)
+    """For example if numpy is newer than it knows: the other engines work, on long texts too."""
+    monkeypatch.setattr("bpe.fast.find_spec", lambda name: True)
     monkeypatch.setitem(sys.modules, "numba", None)
-    engines._loads.cache_clear()
+    fast._can_load.cache_clear()
     try:
         with pytest.warns(UserWarning, match="Numba can't be loaded, so long texts take longer"):
             trained = BPETokenizer.train(LONG, 270, pattern="gpt4", progress=False)
         assert BPETokenizer.train(LONG, 270, pattern="gpt4", engine="incremental").merges == trained.merges
         assert len(trained.encode_array(LONG)) == len(trained.encode(LONG))
     finally:
-        engines._loads.cache_clear()
+        fast._can_load.cache_clear()
 
 
 def test_the_compiled_engine_without_numba(monkeypatch):
-    monkeypatch.setattr("bpe.engines.find_spec", lambda name: None)
+    monkeypatch.setattr("bpe.fast.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r"python -m pip install numba$"):
         BPETokenizer.train("abab", 257, engine="compiled")
     with pytest.raises(ModuleNotFoundError, match=r"python -m pip install numba$"):
         BPETokenizer.train("abab", 257).encode("abab", engine="compiled")
 
 
-def test_a_wrong_option_is_told_before_the_text_is_read():
+def test_a_wrong_option_is_refused_before_the_text_is_read():
     def documents():
         raise AssertionError
         yield ""
@@ -148,7 +144,7 @@ def test_a_wrong_option_is_told_before_the_text_is_read():
         BPETokenizer.train(documents(), 257, min_frequency=0)
 
 
-# Long enough for "auto" to take the compiled engine, in each way of cutting it.
+# Long enough for "auto" to take the compiled engine, with every pattern.
 LONG = "It's 2026, low lower LOWEST! 月光，月光 don't\n\n" * 3_000
 
 
@@ -168,7 +164,7 @@ def test_long_texts_are_trained_on_and_encoded_alike(alphabet, pattern):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_symbol_without_a_token_is_named_alike(engine):
+def test_every_engine_names_a_symbol_without_a_token_alike(engine):
     tokenizer = BPETokenizer.train("abab", 10, alphabet="characters", engine=engine)
     message = r"character '月' \(U\+6708\) at position 2 is not among the 2 base tokens"
     with pytest.raises(ValueError, match=message):

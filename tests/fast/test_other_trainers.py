@@ -1,6 +1,6 @@
 """Our training against `tokenizers` and `rustbpe` on the same split: the same merges, up to ties.
 
-The others break ties by other rules, so the merges part at the first tie that they break otherwise.
+The others break ties by other rules, so the merges diverge at the first tie that they break differently.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Trainer = Callable[[str, str, int], list[Merge]]
 def texts() -> dict[str, str]:
     for corpus in ("tang_poems", "wikitext2"):
         if missing := corpora.missing_files(corpus):
-            pytest.skip(f"{missing[0]} is not there")
+            pytest.skip(f"{missing[0]} is missing")
     return {"poems": "\n".join(corpora.tang_poems()[:300]), "wikitext2": corpora.wikitext2("valid")[:60_000]}
 
 
@@ -59,12 +59,12 @@ def merges_of_rustbpe(text: str, split: str, number: int) -> list[Merge]:
     (pattern,) = presplit.resolve(split)
     made.train_from_iterator(iter([text]), 256 + number, pattern=pattern)
     tokens = [bytes(token) for token, _ in made.get_mergeable_ranks()]
-    # It gives tokens and no pairs.
+    # It gives tokens, not pairs.
     return [(tokens[left], tokens[right]) for left, right in rebuilt(tokens, lambda pair, joined: joined)]
 
 
 class Replay:
-    """The training text after any merges, with the frequency of every pair, by the definition."""
+    """The training text after any merges, with the frequency of every pair, by definition."""
 
     def __init__(self, text: str, split: str) -> None:
         counts = count_pieces(text, split)
@@ -105,7 +105,7 @@ def test_the_same_merges_of_more_text(corpus: str, split: str, trainer: Trainer)
 
 
 def same_up_to_ties(corpus: str, text: str, split: str, trainer: Trainer, number: int = 300) -> None:
-    """Where no two pairs are equally frequent there is one next merge; so follow theirs, and look."""
+    """Follow their merges and check each: without a tie, only one merge can be next."""
     ours, others = our_merges(text, split, number), trainer(text, split, number)
     assert len(ours) == len(others) == number
     replay = Replay(text, split)

@@ -14,7 +14,7 @@ from bpe import presplit  # noqa: E402
 from bpe.fast import scanner  # noqa: E402
 
 NAMES = ["gpt2", "gpt4", "gpt4o", "llama3", "qwen"]
-# Letters with and without case, marks, digits of many kinds, spaces, line ends, apostrophes; ſ, which is an s
+# Letters with and without case, marks, digits of many kinds, whitespace, apostrophes; ſ, which is an s
 # when case does not matter, and the Kelvin sign, which is a k.
 NASTY = st.text(
     st.sampled_from(
@@ -27,7 +27,7 @@ ANY = st.text(st.characters(exclude_categories=["Cs"]))
 
 def cut(text: str, expressions: tuple[str, ...]) -> list[str]:
     data = text.encode("utf-8")
-    ends = scanner.ends(numpy.frombuffer(data, dtype=numpy.uint8), expressions).tolist()
+    ends = scanner.find_ends(numpy.frombuffer(data, dtype=numpy.uint8), expressions).tolist()
     return [data[start:end].decode("utf-8") for start, end in zip([0, *ends], ends, strict=False)]
 
 
@@ -42,21 +42,21 @@ def test_pieces_are_those_of_regex(name, text):
 @pytest.mark.parametrize("name", NAMES)
 @given(st.lists(NASTY, min_size=1), st.integers(2, 6))
 def test_a_text_may_be_cut_at_borders(name, lines, parts):
-    """Between two borders stand the same pieces, whoever cuts them."""
+    """The pieces between two borders are the same, whoever cuts them."""
     data = numpy.frombuffer("\n".join(lines).encode("utf-8"), dtype=numpy.uint8)
     expressions = presplit.resolve(name)
-    borders = scanner.borders(data, parts)
+    borders = scanner.find_borders(data, parts)
     assert (borders[0], borders[-1]) == (0, len(data)) and len(borders) <= parts + 1
-    ends = [end for border in pairwise(borders) for end in scanner.ends(data, expressions, *border)]
-    assert ends == scanner.ends(data, expressions).tolist()
+    ends = [end for border in pairwise(borders) for end in scanner.find_ends(data, expressions, *border)]
+    assert ends == scanner.find_ends(data, expressions).tolist()
 
 
 AROUND = ["{}", "a{}a", "A{}B", "1{}1", " {} ", "'{}", "!{}\n", "{0}{0}a", "a{} {}1"]
 
 
 def at_every_change() -> list[str]:
-    """The code points at which the class changes, on both sides; those between them are of one class."""
-    table = scanner.classes()
+    """Return the code points on both sides of a change of class; all between two changes are of one class."""
+    table = scanner.make_classes()
     changes = numpy.flatnonzero(numpy.diff(table))
     return [chr(i) for i in sorted({*changes, *(changes + 1)}) if not 0xD800 <= i < 0xE000]
 
@@ -69,13 +69,13 @@ def everywhere() -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("chosen", [at_every_change, pytest.param(everywhere, marks=pytest.mark.full)])
 def test_every_code_point_alone_and_between_others(chosen, name, around):
-    """All in one text; between two of them stands what no piece reaches across."""
+    """All in one text, separated by what no piece crosses."""
     expressions = presplit.resolve(name)
     text = "\x1f0\x1f".join(around.format(*[code_point] * 2) for code_point in chosen())
     assert cut(text, expressions) == list(presplit.pieces(text, expressions))
 
 
-def test_text_that_has_more_pieces_than_there_was_room_for():
+def test_more_pieces_than_there_was_room_for():
     expressions = presplit.resolve("gpt2")
     text = "a1" * 1000
     assert cut(text, expressions) == list(text)
@@ -88,7 +88,7 @@ def test_which_splits_it_knows():
 
 
 def test_classes_are_those_of_regex():
-    table = scanner.classes()
+    table = scanner.make_classes()
     for character, bits in (
         ("a", scanner.LETTER | scanner.LOWER),
         ("A", scanner.LETTER | scanner.UPPER),
