@@ -9,6 +9,10 @@ from bpe import fast, presplit, special
 from bpe._validate import check_documents, check_integer, check_mapping, refuse_surrogates
 
 
+class CheckedCounts(dict[str, int]):
+    """Counts that this module made, so there is nothing left to check."""
+
+
 def count_pieces(
     documents: str | Iterable[str], pattern: presplit.Pattern = None, special_tokens: Iterable[str] = ()
 ) -> dict[str, int]:
@@ -31,7 +35,7 @@ def count(
 ) -> Mapping[str, int]:
     """Count as `count_pieces`; a long text with a pattern that is compiled gives `fast.PieceCounts`."""
     expressions = presplit.resolve(pattern)
-    counts: dict[str, int] = {}
+    counts = CheckedCounts()
     for document in check_documents(documents):
         for part, is_special in special.parts(document, special_tokens):
             if is_special:
@@ -53,7 +57,7 @@ def check_counts(counts: Mapping[str, int]) -> Mapping[str, int]:
 
     Raises TypeError or ValueError, naming the piece, for anything that is not a piece or a count.
     """
-    if isinstance(counts, fast.PieceCounts):
+    if isinstance(counts, (CheckedCounts, fast.PieceCounts)):
         return counts
     checked: dict[str, int] = {}
     for piece, number in check_mapping(counts, "counts").items():
