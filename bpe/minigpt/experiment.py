@@ -113,24 +113,25 @@ class Encoded:
     ids: NDArray[Any]
 
 
-def encoded(corpus: str, tokenizer: str, train: str) -> Encoded:
+def encoded(corpus: str, name: str, train: str) -> Encoded:
     """Make the tokenizer and the ids of the training text, or take those of an earlier call.
 
-    tokenizer: a name in TOKENIZERS, or the path of a tokenizer that `save` wrote.
+    name: of the tokenizer: a key of TOKENIZERS, or the path of a file that `save` wrote.
     Both are kept in the data folder under encoded/minigpt/, in one folder per tokenizer and training text.
     """
     import numpy
 
-    name = f"{corpus}-{short_name(tokenizer)}-{sha256(train)[:8]}"
-    folder = data_folder() / "encoded" / "minigpt" / name
+    kept = data_folder() / "encoded" / "minigpt"
+    folder = kept / f"{corpus}-{short_name(name)}-{sha256(train)[:8]}"
     path = folder / "train.npy"
-    maker = _make_tokenizer(tokenizer, train, folder)
-    ids = _load_ids(path, maker.vocab_size) if saving.folder_owner(folder) == maker.fingerprint else None
+    tokenizer = _open_tokenizer(name, train, folder)
+    size = tokenizer.vocab_size
+    ids = _load_ids(path, size) if saving.folder_owner(folder) == tokenizer.fingerprint else None
     if ids is None:
-        saving.claim_folder(folder, maker, force=True)
-        saving.write_ids(path, saving.to_array(maker.encode(train), maker.vocab_size))
+        saving.claim_folder(folder, tokenizer, force=True)
+        saving.write_ids(path, saving.to_array(tokenizer.encode(train), size))
         ids = numpy.load(path, mmap_mode="r")
-    return Encoded(maker, ids)
+    return Encoded(tokenizer, ids)
 
 
 def _load_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
@@ -145,7 +146,8 @@ def _load_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
     return ids if fits else None
 
 
-def _make_tokenizer(name: str, train: str, folder: Path) -> Tokenizer:
+def _open_tokenizer(name: str, train: str, folder: Path) -> Tokenizer:
+    """Load the tokenizer, or train it if it is one of TOKENIZERS and not yet in the folder."""
     if name in TOKENIZERS and not saving.folder_owner(folder):
         return TOKENIZERS[name](train)
     path = folder / saving.TOKENIZER if name in TOKENIZERS else Path(name)

@@ -203,6 +203,6 @@ class MiniGPT(nn.Module):
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
     def num_parameters(self) -> Parameters:
-        """Number of weights in the embeddings, of which the head is one, and in the rest."""
+        """Number of weights in the embeddings (the head is one of them), and in the rest."""
         embedding = self.token_embedding.weight.numel() + self.position_embedding.weight.numel()
         return Parameters(embedding, sum(p.numel() for p in self.parameters()) - embedding)

@@ -200,7 +200,7 @@ def _train(
 
     held_out = score(trainer.model, tokenizer, texts.held_out[: run.sizes.held_out])
     samples = sample(run.sizes.samples)
-    outcome = _summarise(run, tokenizer, trainer, records, held_out, samples, per_token["characters"])
+    outcome = _summarise(run, trainer, records, held_out, samples, per_token["characters"])
     _write_text(run.folder / "result.json", _to_json(outcome, indent=1) + "\n")
     return outcome
 
@@ -235,7 +235,6 @@ def _bits(cost: Score) -> Record:
 
 def _summarise(
     run: Run,
-    tokenizer: Tokenizer,
     trainer: Trainer,
     records: list[Record],
     held_out: Score,
@@ -249,14 +248,16 @@ def _summarise(
     return {
         **dataclasses.asdict(run),
         "tokenizer": experiment.short_name(run.tokenizer),
-        "fingerprint": tokenizer.fingerprint,
+        "fingerprint": trainer.fingerprint,
         "parameters": trainer.model.num_parameters()._asdict(),
         **{key: last[key] for key in ("tokens", "characters", "bytes", "flops", "seconds")},
         "tokens_per_second": round(last["tokens"] / last["seconds"]),
         "characters_per_token": round(characters_per_token, 4),
-        "held_out": held_out._asdict()
-        | _bits(held_out)
-        | {"nats_per_token": round(held_out.nats_per_token, 4)},
+        "held_out": {
+            **held_out._asdict(),
+            **_bits(held_out),
+            "nats_per_token": round(held_out.nats_per_token, 4),
+        },
         "curve": [{key: record[key] for key in ("characters", "flops", "bits_per_byte")} for record in curve],
         "settings": dataclasses.asdict(trainer.settings),
         "config": dataclasses.asdict(trainer.config),
