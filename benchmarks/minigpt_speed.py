@@ -1,11 +1,11 @@
-"""The speed of the Mini-GPT: its training against a plain loop in the manner of nanoGPT, and its generation.
+"""Speed of the Mini-GPT: its training, beside a plain loop in the style of nanoGPT, and its generation.
 
     python benchmarks/minigpt_speed.py [DEVICE]
 
-Both models have the same shape and learn from the same ids; they take turns, a few steps each, so that
-whatever else the machine does slows both. The other side is what people write who have read nanoGPT: the same
-parts under torch's usual names, windows drawn one by one, AdamW, clipping. Generation of 128 tokens is timed
-with the key-value cache and without, which give the same ids. Takes two minutes and writes
+Both models have the same shape and learn from the same ids. They take turns of a few steps, so that other
+work of the machine slows both alike. The plain loop is what a reader of nanoGPT would write: the same parts
+under their usual names, windows drawn one by one, AdamW, gradient clipping. Generation of 128 tokens is timed
+with and without the key-value cache; both give the same ids. Takes two minutes and writes
 data/results/minigpt_speed.json.
 """
 
@@ -33,7 +33,7 @@ VOCABULARIES = {"characters of WikiText-2": 283, "byte BPE of 4,096": 4096}
 
 
 class PlainBlock(nn.Module):
-    """A block as nanoGPT has it."""
+    """A block in the style of nanoGPT."""
 
     def __init__(self, config: MiniGPTConfig) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class PlainBlock(nn.Module):
 
 
 class PlainGPT(nn.Module):
-    """A model as nanoGPT has it, with its head tied to the embedding."""
+    """A model in the style of nanoGPT, its head tied to the embedding."""
 
     def __init__(self, config: MiniGPTConfig) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class PlainGPT(nn.Module):
 
 
 def plain_loop(config: MiniGPTConfig, ids: numpy.ndarray, device: torch.device) -> Callable[[], object]:
-    """A function that does one step of training."""
+    """Return a function that takes one training step."""
     model = PlainGPT(config).to(device)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=1e-3, betas=(0.9, 0.95), fused=device.type == "cuda" or None
@@ -99,7 +99,7 @@ def plain_loop(config: MiniGPTConfig, ids: numpy.ndarray, device: torch.device) 
 
 
 def seconds(task: Callable[[], object], device: torch.device) -> float:
-    """How long the task takes, until the device has finished."""
+    """Seconds until the task is done, on the device too."""
     start = time.perf_counter()
     task()
     if device.type != "cpu":
@@ -107,23 +107,23 @@ def seconds(task: Callable[[], object], device: torch.device) -> float:
     return time.perf_counter() - start
 
 
-def several(step: Callable[[], object]) -> Callable[[], object]:
+def repeat(step: Callable[[], object]) -> Callable[[], object]:
     return lambda: [step() for _ in range(STEPS)]
 
 
 def training(vocab_size: int, device: torch.device) -> dict[str, float]:
-    """Tokens per second of both loops, medians over rounds in which they took turns."""
+    """Tokens per second of both loops: medians over rounds in which they take turns."""
     config = MiniGPTConfig(vocab_size, dropout=0.0)
     ids = numpy.random.default_rng(0).integers(vocab_size, size=200_000).astype(numpy.uint16)
     trainer = Trainer(config, TrainingSettings(steps=10**6), ids, "", str(device))
     plain = plain_loop(config, ids, device)
     for step in (trainer.train_step, plain):
-        seconds(several(step), device)  # the first steps reserve memory
+        seconds(repeat(step), device)  # the first steps reserve memory
     ours, theirs = [], []
     for number in range(ROUNDS):
         turns = [(ours, trainer.train_step), (theirs, plain)]
         for times, step in turns if number % 2 else turns[::-1]:
-            times.append(seconds(several(step), device))
+            times.append(seconds(repeat(step), device))
     tokens = STEPS * 16 * config.block_size
     return {
         "vocab_size": vocab_size,
@@ -134,7 +134,7 @@ def training(vocab_size: int, device: torch.device) -> dict[str, float]:
 
 
 def generation(vocab_size: int, device: torch.device) -> dict[str, float]:
-    """Seconds for 128 tokens with the cache and without; the ids are the same."""
+    """Seconds for 128 tokens, with the cache and without. Raises AssertionError if the ids differ."""
     torch.manual_seed(0)
     model = MiniGPT(MiniGPTConfig(vocab_size)).to(device)
     with_cache, without, samples = [], [], []

@@ -1,10 +1,10 @@
-"""What the size of a vocabulary does on WikiText-2; chapter 6 shows the result.
+"""The effect of the vocabulary size on WikiText-2; chapter 6 shows the result.
 
     python benchmarks/vocabulary_size.py
 
-For each size: how long training takes, how many tokens each text has then, how many tokens of the vocabulary
-are rare, and how much fewer tokens the validation text has when the merges were learned from it. Takes a few
-minutes and writes data/results/vocabulary_size.json.
+For each size: the time that training takes, the number of tokens in each text, the number of rare tokens in
+the vocabulary, and the number of tokens when the merges were learned from the validation text itself. Takes a
+few minutes and writes data/results/vocabulary_size.json.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from bpe.fast import choose_engine
 from bpe.minigpt import results
 
 SIZES = (300, 500, 1_000, 2_000, 8_000)
-CHARACTERS = 900_000  # of the beginning of a split
-RARE = 10
+CHARACTERS = 900_000  # taken from the beginning of a split
+RARE = 10  # a token that occurs less often is rare
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     def train(text: str, size: int) -> BPETokenizer:
         return BPETokenizer.train(text, size, alphabet="characters", base_tokens=base, progress=False)
 
-    # One training holds every shorter one as its beginning.
+    # The merges of a smaller vocabulary are the first merges of a larger one.
     from_valid = train(texts["valid"][:CHARACTERS], max(SIZES))
 
     rows = []
@@ -62,7 +62,7 @@ def main() -> None:
             "corpus": f"WikiText-2, cleaned; merges from the first {CHARACTERS:,} characters of train",
             "characters": {"train": CHARACTERS, "valid": len(texts["valid"]), "test": len(texts["test"])},
             "base_tokens": len(base),
-            "rare": f"new tokens that occur less than {RARE} times in the training text, encoded",
+            "rare": f"new tokens that occur fewer than {RARE} times in the training text, encoded",
             "seconds": f"processor time of training, engine {choose_engine('auto', CHARACTERS)}",
             "python": platform.python_version(),
             "machine": f"{platform.system()}, {platform.machine()}, one core",

@@ -1,4 +1,4 @@
-"""`minigpt`: characters against BPE in a model."""
+"""`minigpt`: train, compare and sample small models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ profile_option = click.option(
     type=click.Choice(list(experiment.PROFILES)),
     default="tiny",
     show_default=True,
-    help="How large the model is, and how long it learns.",
+    help="Size of the model and length of training.",
 )
 device_option = click.option(
     "--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, mps, …"
@@ -27,7 +27,7 @@ device_option = click.option(
 
 @click.group()
 def minigpt() -> None:
-    """Train a small GPT on the ids of a tokenizer, and compare tokenizers by it.
+    """Train a small GPT on a tokenizer's ids, and compare tokenizers by their models.
 
     \b
     Examples:
@@ -47,13 +47,12 @@ def _print_record(record: dict[str, Any]) -> None:
 
 
 def _execute(run: Run, device: str, force: bool) -> None:
-    from bpe.minigpt import run as experiment_run
+    from bpe.minigpt import run as runs
 
     click.echo(run.folder)
-    before = None if force else experiment_run.result(run)
-    outcome = experiment_run.execute(run, device=device, force=force, report=_print_record, progress=False)
-    if before:
+    if not force and runs.result(run):
         click.echo("finished before: ", nl=False)
+    outcome = runs.execute(run, device=device, force=force, report=_print_record, progress=False)
     held_out, parameters = outcome["held_out"], outcome["parameters"]
     click.echo(
         f"{held_out['bits_per_byte']:.3f} bits per byte and {held_out['bits_per_character']:.3f} per "
@@ -66,7 +65,7 @@ def _execute(run: Run, device: str, force: bool) -> None:
 @minigpt.command()
 @corpus_option
 @click.option(
-    "--tokenizer", required=True, help=f"{', '.join(experiment.TOKENIZERS)}, or the file of a tokenizer."
+    "--tokenizer", required=True, help=f"{', '.join(experiment.TOKENIZERS)}, or a tokenizer's file."
 )
 @profile_option
 @device_option
@@ -74,9 +73,9 @@ def _execute(run: Run, device: str, force: bool) -> None:
 @click.option(
     "--characters-seen",
     type=click.IntRange(min=1),
-    help="Stop after so many.  [default: by profile]",
+    help="Number of training characters.  [default: that of the profile]",
 )
-@click.option("--force", is_flag=True, help="Delete an earlier run of that name, and begin anew.")
+@click.option("--force", is_flag=True, help="Delete an earlier run of the same name, and start over.")
 def train(
     corpus: str,
     tokenizer: str,
@@ -86,9 +85,9 @@ def train(
     characters_seen: int | None,
     force: bool,
 ) -> None:
-    """Train one model, score and sample it along the way, and keep all of it in runs/ of the data folder.
+    """Train one model, score and sample it along the way, and keep everything in runs/ of the data folder.
 
-    A run that was stopped goes on where it was saved last.
+    A run that was stopped continues from its last checkpoint.
     """
     from bpe.minigpt.run import Run
 
@@ -101,7 +100,7 @@ def train(
     "corpora",
     type=click.Choice(list(experiment.COMPARED)),
     multiple=True,
-    help="May be repeated.  [default: all that the profile is meant for]",
+    help="May be repeated.  [default: all for which the profile has a length]",
 )
 @profile_option
 @device_option
@@ -112,7 +111,11 @@ def train(
     multiple=True,
     help="May be repeated.  [default: 0, 1, 2]",
 )
-@click.option("--characters-seen", type=click.IntRange(min=1), help="Cut every run to so many, as a trial.")
+@click.option(
+    "--characters-seen",
+    type=click.IntRange(min=1),
+    help="Number of training characters of every run, as a trial that writes no table.",
+)
 @click.option("--prepare", is_flag=True, help="Only make the tokenizers and the ids.")
 def experiment_(
     corpora: tuple[str, ...],
@@ -122,13 +125,12 @@ def experiment_(
     characters_seen: int | None,
     prepare: bool,
 ) -> None:
-    """Train all that is compared, each with several seeds, and write one table to data/results/.
+    """Train a model for each tokenizer and seed, and write one table to data/results/.
 
-    A run that is finished is not done again, and one that was stopped goes on, so the command can be
-    repeated until all is there. The table is written after each run. The same command with other seeds may
-    run at the same time.
+    A finished run is not repeated and a stopped one continues, so repeat the command until all are finished.
+    The table is written after each run. The same command with other seeds may run at the same time.
     """
-    from bpe.minigpt import table as experiment_table
+    from bpe.minigpt import table
     from bpe.minigpt.run import Run
 
     sizes = experiment.PROFILES[profile]
@@ -136,24 +138,26 @@ def experiment_(
     pairs = [(corpus, tokenizer) for corpus in chosen for tokenizer in experiment.COMPARED[corpus]]
     for corpus, tokenizer in pairs:
         ids = experiment.encoded(corpus, tokenizer, experiment.texts(corpus).train).ids
-        click.echo(f"{corpus}, {tokenizer}: {len(ids):,} ids to learn from")
+        click.echo(f"{corpus}, {tokenizer}: {len(ids):,} training ids")
     if prepare:
         return
     for seed in seeds or sizes.seeds:
         for corpus, tokenizer in pairs:
             _execute(Run(corpus, tokenizer, profile, seed, characters_seen), device, force=False)
             if characters_seen is None:
-                path = experiment_table.write(profile)
+                path = table.write(profile)
     if characters_seen is None:
-        click.echo("\n".join(experiment_table.lines(profile)))
-        click.echo(f"{path}")
+        click.echo("\n".join(table.lines(profile)))
+        click.echo(path)
 
 
 @minigpt.command()
 @click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--prompt", default="\n", help="What the samples begin with.  [default: a line feed]")
-@click.option("--tokens", type=click.IntRange(min=1), default=100, show_default=True, help="How many to add.")
-@click.option("--number", type=click.IntRange(min=1), default=3, show_default=True, help="How many samples.")
+@click.option("--prompt", default="\n", help="Beginning of each sample.  [default: a newline]")
+@click.option(
+    "--tokens", type=click.IntRange(min=1), default=100, show_default=True, help="Number of tokens to add."
+)
+@click.option("--number", type=click.IntRange(min=1), default=3, show_default=True, help="Number of samples.")
 @click.option("--temperature", type=click.FloatRange(min=0), default=0.8, show_default=True)
 @click.option("--top-k", type=click.IntRange(min=1))
 @click.option("--top-p", type=click.FloatRange(min=0, max=1, min_open=True))
@@ -170,7 +174,7 @@ def sample(
     seed: int | None,
     device: str,
 ) -> None:
-    """Let the model of a run write. RUN is its folder."""
+    """Sample texts from a run's model. RUN is the run's folder."""
     from bpe.minigpt import checkpoints, generation
 
     model, tokenizer = checkpoints.load(run, device)

@@ -1,13 +1,13 @@
-"""A GPT small enough to read at one sitting: model, training, generation, evaluation, and the experiment.
+"""A GPT small enough to read in one sitting: model, training, sampling, scoring, and the experiment.
 
-model          MiniGPT and its sizes, MiniGPTConfig
-training       batches, the learning rate, one step after another
-generation     sampling text
-evaluation     bits per byte
-checkpoints    a training run in a file
-experiment     characters against BPE: which texts, which tokenizers, how large, how long
-run            one run of the experiment
-table, results its outcome
+model           MiniGPT, and MiniGPTConfig for its sizes
+training        batches, the learning rate, the training step
+generation      sampling text
+evaluation      bits per byte
+checkpoints     a training run saved to a file
+experiment      characters against BPE: the texts, the tokenizers, the sizes
+run             one run of the experiment
+table, results  what the runs gave
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["MiniGPT", "MiniGPTConfig"]
 
 
 def __getattr__(name: str) -> object:
-    # Lazily, since the model needs torch and the rest of the room does not always.
+    # Lazily: the model needs torch, and `results` does not.
     if name in __all__:
         return getattr(_importlib.import_module("bpe.minigpt.model"), name)
     raise AttributeError(f"module 'bpe.minigpt' has no attribute {name!r}")

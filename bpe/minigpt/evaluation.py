@@ -1,13 +1,13 @@
 """How well a model predicts a text, in units that do not depend on its tokens: bits per byte, per character.
 
-A loss per token cannot be compared between tokenizers: longer tokens are fewer, and each is harder. What can
-be compared is the cost of the whole text, divided by what every tokenizer is given alike, its bytes.
+Losses per token can't be compared between tokenizers: with longer tokens there are fewer, and each is harder
+to predict. What can be compared is the cost of the whole text, divided by its length in bytes, which is the
+same for every tokenizer.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -24,9 +24,9 @@ WINDOWS_AT_ONCE = 16
 
 
 class Score(NamedTuple):
-    """What a text costs.
+    """The cost of a text.
 
-    bits: of the whole text. tokens, bytes and characters: how many of each it has, special tokens left out.
+    bits: of the whole text. tokens, bytes, characters: the length of the text, special tokens left out.
     """
 
     bits: float
@@ -36,17 +36,17 @@ class Score(NamedTuple):
 
     @property
     def bits_per_byte(self) -> float:
-        """The number by which models with different tokenizers are compared."""
+        """The number by which to compare models with different tokenizers."""
         return self.bits / self.bytes
 
     @property
     def bits_per_character(self) -> float:
-        """The same in characters; for Chinese, about three times as much."""
+        """The same per character; for Chinese, about three times as much."""
         return self.bits / self.characters
 
     @property
     def nats_per_token(self) -> float:
-        """The loss in training, once unknown characters are paid for. Not comparable between tokenizers."""
+        """The training loss, plus the cost of unknown characters. Not comparable between tokenizers."""
         return self.bits * math.log(2) / self.tokens
 
 
@@ -58,23 +58,22 @@ def score(
     stride: int | None = None,
     allowed_special: special.Names = (),
 ) -> Score:
-    """What the whole text costs under the model; every token is predicted once.
+    """The cost of the whole text under the model, which predicts every token once.
 
-    model: from ids of shape (batch, length) to logits of shape (batch, length, vocab_size); its
-    `config.block_size` is the most it can read. A MiniGPT, or anything that has these.
-    stride: the model reads windows that overlap, and each predicts the `stride` tokens that the one before
-    has not. So all but the first window's tokens have at least block_size - stride tokens before them.
-    Half of block_size by default.
-    allowed_special: special tokens that are taken as such where the text holds them, as in `encode`. They are
-    context, and neither their cost nor their length counts.
+    model: takes ids of shape (batch, length) to logits of shape (batch, length, vocab_size), and reads at
+    most `config.block_size` tokens. A MiniGPT, or anything like it.
+    stride: the model reads overlapping windows; each predicts the `stride` tokens that follow those of the
+    window before. So every token after the first window has at least block_size - stride tokens of context.
+    By default half of block_size.
+    allowed_special: special tokens to recognise in the text, as in `encode`. They are context: neither their
+    cost nor their length counts.
 
-    A line feed stands before the text and is not paid for, so that the first token too follows something.
-    A character that the tokenizer does not know costs what its unknown token costs, plus 8 bits for each of
-    its bytes in UTF-8.
-    Raises ValueError for a text without ordinary tokens, and where model and tokenizer do not fit.
+    A newline is put before the text, so that the first token has a context too; the newline itself is not
+    scored. What the ids can't give back, such as a character that became the unknown token, costs 8 bits for
+    each of its bytes in UTF-8, on top of the cost of the unknown token.
+    Raises ValueError for a text without ordinary tokens, for a tokenizer without a token for the newline, and
+    if model and tokenizer do not belong together.
     """
-    if not text:
-        raise ValueError("the text is empty, so there is nothing to predict")
     if model.config.vocab_size != tokenizer.vocab_size:
         raise ValueError(
             f"the model has {model.config.vocab_size:,} ids and the tokenizer {tokenizer.vocab_size:,}: "
@@ -84,21 +83,20 @@ def score(
     stride = max(1, block_size // 2) if stride is None else check_integer(stride, "stride", least=1)
     if stride > block_size:
         raise ValueError(f"stride {stride} is more than the block_size of {block_size}")
-    before = _line_feed(tokenizer)
+    newline = _encode_newline(tokenizer)
     ids = tokenizer.encode(text, allowed_special=allowed_special)
-    free = set(tokenizer.special_tokens.values())
-    charged = torch.tensor([i not in free for i in ids])
-    ordinary = [i for i in ids if i not in free]
-    if not ordinary:
-        raise ValueError("the text holds special tokens alone, so there is nothing to predict")
-    nats = token_costs(model, [*before, *ids], stride)[len(before) - 1 :]
-    scored = _ordinary_text(tokenizer, text, allowed_special)
-    bits = float(nats[charged].sum()) / math.log(2) + 8 * _unknown_bytes(tokenizer, scored)
-    return Score(bits, len(ordinary), len(scored.encode("utf-8")), len(scored))
+    special_ids = set(tokenizer.special_tokens.values())
+    is_ordinary = torch.tensor([i not in special_ids for i in ids], dtype=torch.bool)
+    if not is_ordinary.any():
+        raise ValueError("the text is empty or holds special tokens alone, so there is nothing to predict")
+    nats = token_costs(model, [*newline, *ids], stride)[len(newline) - 1 :]
+    bits = float(nats[is_ordinary].sum()) / math.log(2) + 8 * _lost_bytes(tokenizer, text, ids)
+    ordinary_text = _remove_special(tokenizer, text, allowed_special)
+    return Score(bits, int(is_ordinary.sum()), _num_bytes(ordinary_text), len(ordinary_text))
 
 
 def token_costs(model: Any, ids: list[int], stride: int) -> Tensor:
-    """The cost in nats of every id but the first, given those before it: float64 of shape (len(ids) - 1,)."""
+    """The cost in nats of each id but the first, given those before it: float64 of shape (len(ids) - 1,)."""
     was_training = model.training
     model.eval()
     sequence = torch.tensor(ids)
@@ -119,7 +117,7 @@ def token_costs(model: Any, ids: list[int], stride: int) -> Tensor:
 
 
 def _windows(number: int, block_size: int, stride: int) -> Iterator[list[tuple[int, int, int]]]:
-    """Groups of windows (start, first position to predict from, end), all of the same length.
+    """Yield groups of windows (start, first position to predict from, end), all of the same length.
 
     Together they predict from every position in range(number) once.
     """
@@ -135,23 +133,26 @@ def _windows(number: int, block_size: int, stride: int) -> Iterator[list[tuple[i
         yield group
 
 
-def _line_feed(tokenizer: Tokenizer) -> list[int]:
+def _encode_newline(tokenizer: Tokenizer) -> list[int]:
     try:
-        return tokenizer.encode("\n")
+        if ids := tokenizer.encode("\n"):
+            return ids
+        reason = "the tokenizer drops it"
     except ValueError as error:
-        raise ValueError(f"a line feed must come before the text, and has no id: {error}") from None
+        reason = str(error)
+    raise ValueError(f"a newline must come before the text, and has no id: {reason}")
 
 
-def _ordinary_text(tokenizer: Tokenizer, text: str, allowed_special: special.Names) -> str:
-    """The text without the special tokens that are taken as such."""
+def _lost_bytes(tokenizer: Tokenizer, text: str, ids: list[int]) -> int:
+    """Number of bytes of the text that its ids can't give back."""
+    known = [i for i in ids if i != tokenizer.unknown_id]
+    return max(0, _num_bytes(text) - _num_bytes(tokenizer.decode(known)))
+
+
+def _remove_special(tokenizer: Tokenizer, text: str, allowed_special: special.Names) -> str:
     parts = special.parts(text, tokenizer.special_tokens, allowed_special)
     return "".join(part for part, is_special in parts if not is_special)
 
 
-def _unknown_bytes(tokenizer: Tokenizer, text: str) -> int:
-    """The bytes of the characters that become the unknown token."""
-    if tokenizer.unknown_id is None:
-        return 0
-    counts = Counter(text)
-    unknown = [c for c in counts if tokenizer.unknown_id in tokenizer.encode(c, disallowed_special=())]
-    return sum(counts[character] * len(character.encode("utf-8")) for character in unknown)
+def _num_bytes(text: str) -> int:
+    return len(text.encode("utf-8"))

@@ -1,7 +1,7 @@
-"""Characters against BPE in a MiniGPT: which texts, which tokenizers, how large, how long.
+"""Characters against BPE in a MiniGPT: the texts, the tokenizers, the sizes, the length of training.
 
-Every run of a comparison has the same body, optimizer and number of characters to learn from; only the
-tokenizer differs, and with it the embedding. `bpe.minigpt.run` executes a run.
+All runs of a comparison have the same body, the same optimizer and the same number of training characters.
+Only the tokenizer differs, and with it the embedding. `bpe.minigpt.run` executes a run.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HELD_OUT_POEMS = 500
-CURVE_CHARACTERS = 30_000  # of WikiText-2's validation text, for scores along the way
-HELD_OUT_CHARACTERS = 400_000  # of WikiText-2's test text: scoring all of it takes as long as half a run
+CURVE_CHARACTERS = 30_000  # of WikiText-2's validation text, scored during training
+HELD_OUT_CHARACTERS = 400_000  # of WikiText-2's test text; scoring all of it takes half as long as a run
 MERGES_FROM = 500_000  # characters of WikiText-2, as in chapter 6
 UNKNOWN = "<unk>"
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What a model learns from, what is scored along the way, and what at the end."""
+    """The text to learn from, the text scored along the way, and the text scored at the end."""
 
     train: str
     along_the_way: str
@@ -41,16 +41,16 @@ class Texts:
 def texts(corpus: str) -> Texts:
     """The texts of "tang" or "wikitext2".
 
-    Held out are the last 500 poems, and the beginning of WikiText-2's test text. Scores along the way decide
-    nothing, so they come from the same poems.
-    Raises ValueError for another name, FileNotFoundError, naming the command, for a corpus that is missing.
+    Held out are the last 500 poems, and the beginning of WikiText-2's test text. The poems scored along the
+    way are the same, since nothing is decided by those scores.
+    Raises ValueError for another name, and FileNotFoundError, naming the command, if the corpus is missing.
     """
     if corpus == "tang":
         poems = corpora.tang_poems()
         if len(poems) <= HELD_OUT_POEMS:
             raise ValueError(
-                f"there are {len(poems):,} poems, of which the last {HELD_OUT_POEMS:,} are held out, so none "
-                f"is left to learn from"
+                f"there are {len(poems):,} poems and the last {HELD_OUT_POEMS:,} are held out, so none is "
+                f"left to learn from"
             )
         held_out = "\n".join(poems[-HELD_OUT_POEMS:])
         return Texts("\n".join(poems[:-HELD_OUT_POEMS]) + "\n", held_out, held_out)
@@ -61,16 +61,21 @@ def texts(corpus: str) -> Texts:
     raise ValueError(f"unknown corpus {corpus!r}: choose from {', '.join(map(repr, COMPARED))}")
 
 
+def sha256(text: str) -> str:
+    """SHA-256 of the text's UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
 # --- tokenizers
 
 
 def characters(train: str) -> CharTokenizer:
-    """The characters of the training text; those that occur once are unknown, so that <unk> is learned."""
+    """The characters that occur twice or more. The others are unknown, so that the model meets <unk>."""
     return CharTokenizer(train, unknown=UNKNOWN, min_frequency=2)
 
 
 def single_bytes(train: str) -> BPETokenizer:
-    """The 256 bytes, whatever the training text."""
+    """The 256 bytes, whatever the training text is."""
     return BPETokenizer([bytes([value]) for value in range(256)])
 
 
@@ -93,7 +98,7 @@ TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {
     "char-bpe-2000": lambda train: _character_bpe(train, 2000),
 }
 
-# What is compared on each corpus.
+# The tokenizers compared on each corpus.
 COMPARED = {
     "tang": ("characters", "bytes", "bpe-4096-verse", "bpe-4096"),
     "wikitext2": ("characters", "char-bpe-500", "char-bpe-2000"),
@@ -102,35 +107,35 @@ COMPARED = {
 
 @dataclass(frozen=True)
 class Encoded:
-    """A tokenizer, and the ids of a training text, memory-mapped."""
+    """A tokenizer, and the ids of a training text: a memory-mapped array of shape (number of ids,)."""
 
     tokenizer: Tokenizer
     ids: NDArray[Any]
 
 
-def encoded(corpus: str, tokenizer: str, train: str) -> Encoded:
-    """The tokenizer of that name and the ids of the training text, made now or taken from an earlier call.
+def encoded(corpus: str, name: str, train: str) -> Encoded:
+    """Make the tokenizer and the ids of the training text, or take those of an earlier call.
 
-    tokenizer: a name in TOKENIZERS, or the path of a tokenizer that `save` wrote.
-    They lie in the data folder under encoded/minigpt/, in a folder for each tokenizer and training text.
+    name: of the tokenizer: a key of TOKENIZERS, or the path of a file that `save` wrote.
+    Both are kept in the data folder under encoded/minigpt/, in one folder per tokenizer and training text.
     """
     import numpy
 
-    sha256 = hashlib.sha256(train.encode("utf-8")).hexdigest()
-    name = f"{corpus}-{short_name(tokenizer)}-{sha256[:8]}"
-    folder = data_folder() / "encoded" / "minigpt" / name
+    kept = data_folder() / "encoded" / "minigpt"
+    folder = kept / f"{corpus}-{short_name(name)}-{sha256(train)[:8]}"
     path = folder / "train.npy"
-    made = _tokenizer(tokenizer, train, folder)
-    ids = _kept_ids(path, made.vocab_size) if saving.folder_owner(folder) == made.fingerprint else None
+    tokenizer = _open_tokenizer(name, train, folder)
+    size = tokenizer.vocab_size
+    ids = _load_ids(path, size) if saving.folder_owner(folder) == tokenizer.fingerprint else None
     if ids is None:
-        saving.claim_folder(folder, made, force=True)
-        saving.write_ids(path, saving.to_array(made.encode(train), made.vocab_size))
+        saving.claim_folder(folder, tokenizer, force=True)
+        saving.write_ids(path, saving.to_array(tokenizer.encode(train), size))
         ids = numpy.load(path, mmap_mode="r")
-    return Encoded(made, ids)
+    return Encoded(tokenizer, ids)
 
 
-def _kept_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
-    """The ids in a file, memory-mapped, or None where it is missing, damaged, or can't be of this size."""
+def _load_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
+    """The ids in a file, memory-mapped; None if the file is missing or damaged, or an id is out of range."""
     import numpy
 
     try:
@@ -141,7 +146,8 @@ def _kept_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
     return ids if fits else None
 
 
-def _tokenizer(name: str, train: str, folder: Path) -> Tokenizer:
+def _open_tokenizer(name: str, train: str, folder: Path) -> Tokenizer:
+    """Load the tokenizer, or train it if it is one of TOKENIZERS and not yet in the folder."""
     if name in TOKENIZERS and not saving.folder_owner(folder):
         return TOKENIZERS[name](train)
     path = folder / saving.TOKENIZER if name in TOKENIZERS else Path(name)
@@ -150,14 +156,12 @@ def _tokenizer(name: str, train: str, folder: Path) -> Tokenizer:
 
 
 def short_name(tokenizer: str) -> str:
-    """How folders call a tokenizer. Raises ValueError for what is neither a name nor a file."""
+    """The tokenizer's name in the names of folders. Raises ValueError if it is neither a name nor a file."""
     if tokenizer in TOKENIZERS:
         return tokenizer
     path = Path(tokenizer)
     if not path.is_file():
-        raise ValueError(
-            f"{tokenizer!r} is neither one of {', '.join(TOKENIZERS)} nor the file of a tokenizer"
-        )
+        raise ValueError(f"{tokenizer!r} is neither one of {', '.join(TOKENIZERS)} nor a tokenizer's file")
     return f"{path.stem}-{load_tokenizer(path).fingerprint[:8]}"
 
 
@@ -166,13 +170,15 @@ def short_name(tokenizer: str) -> str:
 
 @dataclass(frozen=True)
 class Profile:
-    """How large the models are and how long they learn.
+    """The sizes of the models and the length of their training.
 
-    body: the sizes that `bpe.minigpt.MiniGPTConfig` takes, but for vocab_size.
-    settings: what `bpe.training.TrainingSettings` takes, but for steps and seed.
-    characters_seen: for each corpus, how many characters pass before the model, repetitions included.
+    body: arguments of `bpe.minigpt.MiniGPTConfig`, except vocab_size.
+    settings: arguments of `bpe.minigpt.training.TrainingSettings`, except steps and seed.
+    characters_seen: for each corpus, the number of training characters, repetitions included.
     scores: how often the model is scored along the way.
-    held_out: score so many characters of the held-out text at the end; None for all.
+    held_out: number of characters of the held-out text to score at the end; None for all.
+    samples: number of texts sampled at the end.
+    seeds: of the runs that `minigpt experiment` makes.
     """
 
     body: Mapping[str, Any]
@@ -184,7 +190,7 @@ class Profile:
     seeds: tuple[int, ...] = field(default=(0, 1, 2))
 
 
-# Nothing is seen much more than once, but for the largest; so only there dropout has something to prevent.
+# Only the largest profile sees its text much more than once, so only there dropout has something to prevent.
 PROFILES = {
     "tiny": Profile(
         body={"block_size": 64, "embedding_dim": 64, "num_layers": 2, "dropout": 0.0},

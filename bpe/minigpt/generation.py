@@ -1,4 +1,4 @@
-"""Sampling from a MiniGPT: one token after the other, each given those before it."""
+"""Sampling from a MiniGPT: one token at a time, each given the tokens before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from bpe._validate import check_id, check_integer, check_seed
 from bpe.minigpt.model import KeyValueCache, MiniGPT
 from bpe.tokenizer import Tokenizer
 
-# Divided by less, logits would leave the range of float32; long before, only the likeliest id is left.
+# Dividing logits by a smaller temperature would overflow float32. Long before that, only the likeliest id has
+# any probability left.
 COLDEST = 1e-30
 
 
@@ -31,20 +32,22 @@ def generate(
     seed: int | None = None,
     use_cache: bool = True,
 ) -> list[list[int]]:
-    """Continue a prompt, one sampled token after the other.
+    """Continue a prompt, one sampled token at a time; return the samples, each beginning with the prompt.
 
-    prompt: at least one id, since a model predicts what follows something.
-    num_tokens: how many ids are added to each of the `num_samples` samples.
-    temperature: 0 takes the likeliest id; below 1 the likely ones become likelier.
-    top_k: only the k likeliest ids. top_p: only the likeliest ids that together reach this probability.
+    prompt: ids, at least one: the model predicts what follows something.
+    num_tokens: number of ids added to each of the `num_samples` samples.
+    temperature: 0 always takes the likeliest id; below 1, likely ids become likelier.
+    top_k: sample only from the k likeliest ids.
+    top_p: sample only from the likeliest ids that together reach this probability.
     banned: ids that are never taken, such as an unknown token.
-    seed: the same seed gives the same samples on the same device; torch's own state is left alone.
-    use_cache: read each token once, instead of all of the context for every new one. The ids are the same.
+    seed: the same seed gives the same samples on the same device; torch's global state is left alone.
+    use_cache: read each token once, instead of the whole context again for each new token. The ids are the
+    same.
 
-    When the context is full, its older half is forgotten, and the rest read again from position 0.
-    Returns the samples, each beginning with the prompt.
+    When the context is full, its older half is dropped, and the rest is read again from position 0.
+    Raises TypeError or ValueError, naming it, for an argument that is impossible.
     """
-    context = _checked_prompt(model, prompt)
+    context = _check_prompt(model, prompt)
     _check_sampling(model, temperature, top_k, top_p, banned)
     device = model.token_embedding.weight.device
     generator = torch.Generator(device)
@@ -60,8 +63,8 @@ def generate(
                 start, cache = window_start(ids.shape[1], block_size), KeyValueCache(block_size)
             unread = ids[:, start + cache.length :]
             logits = model.logits(model.hidden(unread, cache)[:, -1])
-            chosen = _sampled(logits.float(), temperature, top_k, top_p, banned, generator)
-            ids = torch.cat((ids, chosen), 1)
+            new = _choose(logits.float(), temperature, top_k, top_p, banned, generator)
+            ids = torch.cat((ids, new), 1)
     finally:
         model.train(was_training)
     samples: list[list[int]] = ids.tolist()
@@ -73,7 +76,7 @@ def sampled(
 ) -> list[str]:
     """Sample texts that begin with the prompt; options are those of `generate`.
 
-    An unknown token is never sampled, since it has no text, and neither is an id that no token has.
+    The unknown token is never sampled, since it has no text, nor is an id that has no token.
     """
     ids = tokenizer.encode(prompt)
     banned = [
@@ -84,7 +87,7 @@ def sampled(
 
 
 def window_start(length: int, block_size: int) -> int:
-    """Where the context begins once there are `length` tokens: half a block is forgotten at a time.
+    """Start of the context when there are `length` tokens: half a block is dropped at a time.
 
     >>> [window_start(length, 4) for length in (1, 4, 5, 6, 7)]
     [0, 0, 2, 2, 4]
@@ -93,7 +96,7 @@ def window_start(length: int, block_size: int) -> int:
     return half * math.ceil(max(0, length - block_size) / half)
 
 
-def _sampled(
+def _choose(
     logits: Tensor,
     temperature: float,
     top_k: int | None,
@@ -101,7 +104,7 @@ def _sampled(
     banned: Sequence[int],
     generator: torch.Generator,
 ) -> Tensor:
-    """One id a row, of shape (batch, 1), from logits of shape (batch, vocab_size)."""
+    """Sample one id per row: logits of shape (batch, vocab_size) to ids of shape (batch, 1)."""
     if len(banned):
         logits[:, list(banned)] = -math.inf
     if temperature < COLDEST:
@@ -112,16 +115,16 @@ def _sampled(
     probabilities = (logits / temperature).softmax(-1)
     if top_p is not None:
         ordered, ids = probabilities.sort(-1, descending=True)
-        # The one with which the sum reaches top_p still counts.
+        # The id with which the sum reaches top_p still counts.
         unlikely = ordered.cumsum(-1) - ordered >= top_p
-        unlikely[:, 0] = False  # a top_p too small for float32 is 0 for it, and would leave none
+        unlikely[:, 0] = False  # a top_p too small for float32 becomes 0, and would leave no id
         probabilities = probabilities.masked_fill(unlikely.gather(-1, ids.argsort(-1)), 0.0)
     return torch.multinomial(probabilities, 1, generator=generator)
 
 
-def _checked_prompt(model: MiniGPT, prompt: Sequence[int]) -> list[int]:
+def _check_prompt(model: MiniGPT, prompt: Sequence[int]) -> list[int]:
     if not len(prompt):
-        raise ValueError("the prompt is empty; a line feed is a good beginning")
+        raise ValueError("the prompt is empty; a newline is a good beginning")
     return [check_id(i, model.config.vocab_size) for i in prompt]
 
 

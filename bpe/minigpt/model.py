@@ -1,7 +1,9 @@
-"""A GPT small enough to read at one sitting. `bpe.training` trains it, `bpe.generation` samples from it.
+"""A GPT small enough to read in one sitting: the model that chapter 7 builds.
 
-The layout is that of GPT-2: token and position embeddings, blocks that normalise before attention and before
-the feed-forward part, and an output head that is the token embedding again.
+It has the layout of GPT-2: token and position embeddings, blocks that normalise before attention and before
+the feed-forward part, and an output head that shares its weights with the token embedding. Beyond chapter 7
+it has dropout, a cache for generation, and checks of its sizes. `bpe.minigpt.training` trains it,
+`bpe.minigpt.generation` samples from it.
 """
 
 from __future__ import annotations
@@ -10,22 +12,22 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bpe._validate import check_finite, check_integer
+from bpe._validate import check_integer
 
-# The spread of the weights at the start, as in GPT-2.
-INITIAL_STD = 0.02
+INITIAL_STD = 0.02  # standard deviation of the initial weights, as in GPT-2
 
 
 @dataclass(frozen=True)
 class MiniGPTConfig:
-    """The sizes of a model. Raises ValueError, naming it, for one that cannot be.
+    """The sizes of a model. Raises TypeError or ValueError, naming the size, for one that is impossible.
 
     vocab_size: number of ids, special tokens included.
-    block_size: the most tokens the model sees at once, its context.
-    expansion_factor: how many times wider than the embedding the feed-forward part is.
+    block_size: the context: the largest number of tokens the model sees at once.
+    expansion_factor: width of the feed-forward part, in embedding_dim.
     """
 
     vocab_size: int
@@ -37,30 +39,22 @@ class MiniGPTConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        # Kept as Python's own numbers: a checkpoint with numpy's could not be read without trusting it.
-        for name in (
-            "vocab_size",
-            "block_size",
-            "embedding_dim",
-            "num_heads",
-            "num_layers",
-            "expansion_factor",
-        ):
-            object.__setattr__(self, name, check_integer(getattr(self, name), name, least=1))
-        object.__setattr__(self, "dropout", check_finite(self.dropout, "dropout"))
+        for name, value in vars(self).items():
+            if name != "dropout":
+                check_integer(value, name, least=1)
         if self.embedding_dim % self.num_heads:
             raise ValueError(
                 f"embedding_dim {self.embedding_dim} must be a multiple of num_heads {self.num_heads}"
             )
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be from 0 to below 1, not {self.dropout}")
+            raise ValueError(f"dropout must be 0 or more and below 1, not {self.dropout}")
 
     @property
     def training_flops_per_token(self) -> int:
-        """Floating-point operations that training spends on a token, backward pass included.
+        """Floating-point operations per training token, backward pass included.
 
-        Six for each weight that takes part in a matrix product, the output head among them, and
-        12 · layers · width · block_size for the products of attention, counted as if nothing were masked
+        Six per weight used in a matrix product, the output head included, plus
+        12 · layers · width · block_size for the products of attention, as if nothing were masked
         (Chowdhery et al., PaLM, 2022, appendix B).
         """
         width, layers = self.embedding_dim, self.num_layers
@@ -69,7 +63,7 @@ class MiniGPTConfig:
 
 
 class Parameters(NamedTuple):
-    """How many numbers a model learns: in its embeddings, and in all the rest."""
+    """Number of weights: in the embeddings, and in the rest of the model."""
 
     embedding: int
     body: int
@@ -78,29 +72,30 @@ class Parameters(NamedTuple):
 class KeyValueCache:
     """The keys and values of the tokens read so far.
 
-    room: how many tokens there is room for, the block_size of the model.
-    length: how many have been read.
-    layers: for each a tensor of shape (2, batch, heads, room, embedding_dim / heads), keys before values.
+    capacity: largest number of tokens, the block_size of the model.
+    length: number of tokens read.
+    layers: one tensor per layer, of shape (2, batch, heads, capacity, columns of one head), keys before
+    values.
     """
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
         self.length = 0
         self.layers: list[Tensor] = []
 
-    def extended(self, layer: int, keys: Tensor, values: Tensor) -> Tensor:
-        """All keys and values of a layer, after these are written behind those that were read."""
-        batch, heads, added, width = keys.shape
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> Tensor:
+        """Add the keys and values of new tokens to a layer; return those of all its tokens, stacked."""
+        batch, heads, added, columns = keys.shape
         if layer == len(self.layers):
-            self.layers.append(keys.new_empty(2, batch, heads, self.room, width))
+            self.layers.append(keys.new_empty(2, batch, heads, self.capacity, columns))
         end = self.length + added
         self.layers[layer][0, :, :, self.length : end] = keys
         self.layers[layer][1, :, :, self.length : end] = values
         return self.layers[layer][:, :, :, :end]
 
 
-class CausalSelfAttention(nn.Module):
-    """Each position gathers what it needs from itself and from those before it."""
+class Attention(nn.Module):
+    """Each position gathers what it needs from itself and from the positions before it."""
 
     def __init__(self, config: MiniGPTConfig) -> None:
         super().__init__()
@@ -110,47 +105,49 @@ class CausalSelfAttention(nn.Module):
         self.output = nn.Linear(config.embedding_dim, config.embedding_dim)
 
     def forward(self, x: Tensor, layer: int = 0, cache: KeyValueCache | None = None) -> Tensor:
-        """x, of shape (batch, length, embedding_dim), to the same shape."""
+        """Input and output have shape (batch, length, width)."""
         batch, length, width = x.shape
-        parts = self.queries_keys_values(x).view(batch, length, 3, self.num_heads, width // self.num_heads)
+        parts = self.queries_keys_values(x)  # batch, length, 3 · width
+        parts = parts.view(batch, length, 3, self.num_heads, width // self.num_heads)
+        # three times: batch, heads, length, columns of one head
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        first = cache is None or cache.length == 0
         if cache is not None:
-            keys, values = cache.extended(layer, keys, values)
+            keys, values = cache.append(layer, keys, values)  # now of all tokens read
         mixed = functional.scaled_dot_product_attention(
             queries,
             keys,
             values,
             dropout_p=self.dropout if self.training else 0.0,
-            is_causal=first,  # a single token that follows cached ones may look at all of them
+            is_causal=length > 1,  # one new token may see all tokens in the cache
         )
         gathered: Tensor = self.output(mixed.transpose(1, 2).reshape(batch, length, width))
         return gathered
 
 
 class Block(nn.Module):
-    """Attention, then a feed-forward part; each is added to what was there."""
+    """Attention, then a feed-forward part; each is added to its input."""
 
     def __init__(self, config: MiniGPTConfig) -> None:
         super().__init__()
-        width, inner = config.embedding_dim, config.expansion_factor * config.embedding_dim
+        width = config.embedding_dim
+        inner = config.expansion_factor * width
         self.norm_1 = nn.LayerNorm(width)
-        self.attention = CausalSelfAttention(config)
+        self.attention = Attention(config)
         self.norm_2 = nn.LayerNorm(width)
         self.expand = nn.Linear(width, inner)
         self.output = nn.Linear(inner, width)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, layer: int = 0, cache: KeyValueCache | None = None) -> Tensor:
-        """x, of shape (batch, length, embedding_dim), to the same shape."""
+        """Input and output have shape (batch, length, width)."""
         x = x + self.dropout(self.attention(self.norm_1(x), layer, cache))
-        inner = functional.gelu(self.expand(self.norm_2(x)), approximate="tanh")
+        inner = functional.gelu(self.expand(self.norm_2(x)), approximate="tanh")  # batch, length, inner
         x = x + self.dropout(self.output(inner))
         return x
 
 
 class MiniGPT(nn.Module):
-    """From ids to the logits of the id that comes next, at every position."""
+    """From ids to the logits of the next id, at every position."""
 
     def __init__(self, config: MiniGPTConfig) -> None:
         super().__init__()
@@ -163,23 +160,23 @@ class MiniGPT(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
-        # Each block adds to the sum twice; narrower last layers keep that sum from growing with depth.
-        narrower = INITIAL_STD / math.sqrt(2 * self.config.num_layers)
+        # Each block adds to its input twice; smaller output weights keep that sum from growing with depth.
+        smaller = INITIAL_STD / math.sqrt(2 * self.config.num_layers)
         for name, parameter in self.named_parameters():
             if name.endswith("bias"):
                 nn.init.zeros_(parameter)
             elif parameter.dim() == 2:
-                nn.init.normal_(parameter, std=narrower if name.endswith("output.weight") else INITIAL_STD)
+                nn.init.normal_(parameter, std=smaller if "output" in name else INITIAL_STD)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Logits of shape (batch, length, vocab_size) for ids of shape (batch, length)."""
         return self.logits(self.hidden(ids))
 
     def hidden(self, ids: Tensor, cache: KeyValueCache | None = None) -> Tensor:
-        """What the last block makes of the ids: (batch, length) to (batch, length, embedding_dim).
+        """The output of the last block, normalised: (batch, length) to (batch, length, width).
 
-        cache: holds what came before the ids, and then holds them too. Where it is not empty, length is 1.
-        Raises ValueError when there are more tokens than block_size.
+        cache: holds the tokens before the ids, and takes up the ids. If it is not empty, length must be 1.
+        Raises ValueError for more tokens than block_size.
         """
         start = cache.length if cache is not None else 0
         end = start + ids.shape[1]
@@ -187,7 +184,8 @@ class MiniGPT(nn.Module):
             raise ValueError(f"{end} tokens are more than the context of {self.config.block_size}")
         if start and ids.shape[1] != 1:
             raise ValueError(f"one token at a time can follow those in the cache, not {ids.shape[1]}")
-        x = self.dropout(self.token_embedding(ids) + self.position_embedding.weight[start:end])
+        positions = torch.arange(start, end, device=ids.device)
+        x = self.dropout(self.token_embedding(ids) + self.position_embedding(positions))
         for layer, block in enumerate(self.blocks):
             x = block(x, layer, cache)
         if cache is not None:
@@ -196,14 +194,15 @@ class MiniGPT(nn.Module):
         return normalised
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The tied head: (…, embedding_dim) to (…, vocab_size)."""
+        """The output head, tied to the token embedding: (…, width) to (…, vocab_size)."""
         return functional.linear(hidden, self.token_embedding.weight)
 
     def loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        """The mean cross-entropy in nats a token; both are ids of shape (batch, length)."""
-        return functional.cross_entropy(self(inputs).flatten(0, 1), targets.flatten())
+        """Mean cross-entropy in nats per token; inputs and targets are ids of shape (batch, length)."""
+        logits = self(inputs)
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
     def num_parameters(self) -> Parameters:
-        """The sizes of the embeddings (the head is one of them) and of the rest."""
+        """Number of weights in the embeddings (the head is one of them), and in the rest."""
         embedding = self.token_embedding.weight.numel() + self.position_embedding.weight.numel()
         return Parameters(embedding, sum(p.numel() for p in self.parameters()) - embedding)

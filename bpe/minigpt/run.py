@@ -1,18 +1,18 @@
-"""One run of the experiment: train, score along the way, sample, and keep all of it in a folder.
+"""One run of the experiment: train, score along the way, sample, and keep everything in a folder.
 
-The folder, data/runs/NAME/, holds
+The folder is data/runs/NAME/:
+
     run.json         what was asked for
     tokenizer.json   the tokenizer
-    metrics.jsonl    a line for each report: loss and speed, and now and then scores and samples
-    checkpoint.pt    where training stands; a run that was stopped goes on from here
-    samples.txt      the samples alone, from before the first step on
-    result.json      the outcome; it is written last, and a run that has it is finished
+    metrics.jsonl    one line per report: loss and speed, at some steps also scores and samples
+    checkpoint.pt    the state of training; a stopped run continues from here
+    samples.txt      the samples alone, the first from before training
+    result.json      the outcome, written last: a run that has it is finished
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 import os
@@ -43,14 +43,17 @@ Record = dict[str, Any]
 Report = Callable[[Record], object]
 
 REPORTS = 50  # lines of metrics in a run
-SAMPLED_CHARACTERS = 80  # more than the longest of the four forms of poems has, 64 and its line feed
+SAMPLE_CHARACTERS = 80  # more than the longest of the four forms of poems: 64 and a newline
 SAMPLING = {"temperature": 0.8, "top_p": 0.95}
-ANEW = "To begin anew, delete the run's folder, or give --force to `minigpt train`."
+START_OVER = "To start over, delete the run's folder, or give --force to `minigpt train`."
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is to be run. characters_seen replaces the profile's number."""
+    """What to run. characters_seen replaces the profile's number of training characters.
+
+    Raises TypeError or ValueError, naming it, for what is impossible.
+    """
 
     corpus: str
     tokenizer: str
@@ -63,23 +66,22 @@ class Run:
             raise ValueError(
                 f"unknown profile {self.profile!r}: choose from {', '.join(experiment.PROFILES)}"
             )
-        object.__setattr__(self, "seed", check_seed(self.seed))  # JSON has no numbers of numpy's
+        check_seed(self.seed)
         if self.characters_seen is not None:
-            seen = check_integer(self.characters_seen, "characters_seen", least=1)
-            object.__setattr__(self, "characters_seen", seen)
+            check_integer(self.characters_seen, "characters_seen", least=1)
         elif self.corpus not in self.sizes.characters_seen:
             raise ValueError(
-                f"profile {self.profile!r} has no length for {self.corpus!r}: say characters_seen"
+                f"profile {self.profile!r} has no length for {self.corpus!r}: give characters_seen"
             )
 
     @property
     def sizes(self) -> Profile:
-        """The profile itself."""
+        """The profile that `profile` names."""
         return experiment.PROFILES[self.profile]
 
     @property
     def characters(self) -> int:
-        """How many characters the model is to see."""
+        """Number of training characters."""
         return self.characters_seen or self.sizes.characters_seen[self.corpus]
 
     @property
@@ -91,17 +93,17 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where the run is kept."""
+        """The folder that keeps the run."""
         return runs_folder() / self.name
 
 
 def runs_folder() -> Path:
-    """Where all runs are kept."""
+    """The folder that keeps all runs."""
     return data_folder() / "runs"
 
 
 def result(run: Run) -> Record | None:
-    """The outcome of a run that is finished, otherwise None. Raises ValueError where it is damaged."""
+    """The outcome of a finished run; None for any other. Raises ValueError if the file is damaged."""
     try:
         return read_result(run.folder / "result.json")
     except FileNotFoundError:
@@ -109,23 +111,8 @@ def result(run: Run) -> Record | None:
 
 
 def read_result(path: Path) -> Record:
-    """What a result.json holds. Raises FileNotFoundError, and ValueError for a damaged file."""
+    """Read a result.json. Raises FileNotFoundError, and ValueError if the file is damaged."""
     return _read_json(path, "corpus", "tokenizer", "seed", "parameters", "held_out", "curve", "machine")
-
-
-def _read_json(path: Path, *keys: str) -> Record:
-    """The object in a file, which must have these keys."""
-    try:
-        content: Record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise _damaged(path, error) from error
-    if not isinstance(content, dict) or (missing := [key for key in keys if key not in content]):
-        raise _damaged(path, f"it has no {missing[0]!r}" if isinstance(content, dict) else "it is no object")
-    return content
-
-
-def _damaged(path: Path, reason: object) -> ValueError:
-    return ValueError(f"{path} is damaged: {reason}. {ANEW}")
 
 
 def execute(
@@ -136,224 +123,256 @@ def execute(
     report: Report | None = None,
     progress: bool | None = None,
 ) -> Record:
-    """Do a run, or go on with it, and return its outcome, which is also kept.
+    """Execute a run, or continue it where it was stopped, and return its outcome, which result.json keeps.
 
-    force: delete what an earlier run of that name left.
-    report: is called with each line of metrics.
-    progress: a bar, as in `BPETokenizer.train`.
-    Raises ValueError where the folder holds a run that was asked for otherwise, or is damaged.
+    force: delete what an earlier run of the same name left.
+    report: called with each line of metrics.
+    progress: whether to show a bar, as in `BPETokenizer.train`.
+    Raises ValueError if the folder holds another run, or is damaged.
     """
     if force:
-        chosen_device(device)  # a wrong name is told before anything is deleted
+        chosen_device(device)  # refuse a wrong name before deleting anything
     texts = experiment.texts(run.corpus)
     encoded = experiment.encoded(run.corpus, run.tokenizer, texts.train)
-    per_token = len(texts.train) / len(encoded.ids)
-    config = MiniGPTConfig(encoded.tokenizer.vocab_size, **run.sizes.body)
+    tokenizer, characters_per_token = encoded.tokenizer, len(texts.train) / len(encoded.ids)
+    config = MiniGPTConfig(tokenizer.vocab_size, **run.sizes.body)
     tokens_per_step = run.sizes.settings["batch_size"] * config.block_size
-    steps = math.ceil(run.characters / (tokens_per_step * per_token))
+    steps = math.ceil(run.characters / (tokens_per_step * characters_per_token))
     settings = TrainingSettings(steps, seed=run.seed, **run.sizes.settings)
-    asked = {
-        "run": dataclasses.asdict(run) | {"tokenizer": experiment.short_name(run.tokenizer)},
-        "texts": _sha256(texts),
-        "fingerprint": encoded.tokenizer.fingerprint,
-        "config": dataclasses.asdict(config),
-        "settings": dataclasses.asdict(settings) | {"betas": list(settings.betas)},
-    }
-    _claim(run.folder, encoded.tokenizer, asked, force)
+    _claim(run.folder, tokenizer, _describe(run, texts, tokenizer, config, settings), force)
     if finished := result(run):
         return finished
-    trainer = Trainer(config, settings, encoded.ids, encoded.tokenizer.fingerprint, device)
-    return _Execution(run, texts, encoded.tokenizer, trainer, report).finish(progress)
+    trainer = Trainer(config, settings, encoded.ids, tokenizer.fingerprint, device)
+    return _train(run, texts, tokenizer, trainer, report, progress)
 
 
-def _sha256(texts: experiment.Texts) -> str:
-    """One for all three texts, since the same tokenizer and settings may have been used on others."""
-    return hashlib.sha256(json.dumps(dataclasses.astuple(texts)).encode("ascii")).hexdigest()
+def _train(
+    run: Run,
+    texts: experiment.Texts,
+    tokenizer: Tokenizer,
+    trainer: Trainer,
+    report: Report | None,
+    progress: bool | None,
+) -> Record:
+    """Train to the end, from the checkpoint if there is one, and write the result."""
+    per_token = _rates(texts.train, trainer)
+    sample_tokens = math.ceil(SAMPLE_CHARACTERS / per_token["characters"])
+
+    def sample(number: int) -> list[str]:
+        return sampled(trainer.model, tokenizer, "\n", sample_tokens, number, seed=run.seed, **SAMPLING)
+
+    steps = trainer.settings.steps
+    score_at = _spread(steps, run.sizes.scores)
+    report_at = _spread(steps, REPORTS) | score_at
+    checkpoint = run.folder / "checkpoint.pt"
+    if checkpoint.is_file():
+        records = _resume(checkpoint, trainer, report_at)
+    else:
+        records = [{"step": 0, "samples": sample(2)}]
+        _write_records(run.folder, records)
+
+    losses: list[torch.Tensor] = []  # since the last report, on the device
+    seconds, clock = records[-1].get("seconds", 0.0), time.perf_counter()
+    for _ in show_progress(range(trainer.step, steps), steps - trainer.step, progress, desc=run.name):
+        losses.append(trainer.train_step())
+        if trainer.step not in report_at:
+            continue
+        loss = float(torch.stack(losses).mean())  # waits for the device, so the clock is read after it
+        interval = time.perf_counter() - clock
+        seconds += interval
+        record = {
+            "step": trainer.step,
+            "loss": loss,
+            "learning_rate": trainer.settings.learning_rate_at(trainer.step - 1),
+            **_totals(trainer, per_token),
+            "seconds": round(seconds, 3),
+            "tokens_per_second": round(len(losses) * trainer.tokens_per_step / interval),
+        }
+        if trainer.step in score_at:
+            record |= _bits(score(trainer.model, tokenizer, texts.along_the_way)) | {"samples": sample(2)}
+        records.append(record)
+        _write_records(run.folder, records)
+        if trainer.step in score_at:
+            checkpoints.save(checkpoint, trainer)
+        if report:
+            report(record)
+        losses, clock = [], time.perf_counter()
+
+    held_out = score(trainer.model, tokenizer, texts.held_out[: run.sizes.held_out])
+    samples = sample(run.sizes.samples)
+    outcome = _summarise(run, trainer, records, held_out, samples, per_token["characters"])
+    _write_text(run.folder / "result.json", _to_json(outcome, indent=1) + "\n")
+    return outcome
+
+
+def _rates(train: str, trainer: Trainer) -> dict[str, float]:
+    """Characters, bytes and floating-point operations per training token."""
+    tokens = len(trainer.batches.ids)
+    return {
+        "characters": len(train) / tokens,
+        "bytes": len(train.encode("utf-8")) / tokens,
+        "flops": trainer.config.training_flops_per_token,
+    }
+
+
+def _spread(steps: int, number: int) -> set[int]:
+    """`number` steps at equal distances, the last step among them."""
+    return {math.ceil(steps * k / number) for k in range(1, number + 1)}
+
+
+def _totals(trainer: Trainer, per_token: dict[str, float]) -> Record:
+    """Tokens, characters, bytes and operations of all steps so far."""
+    tokens = trainer.step * trainer.tokens_per_step
+    return {"tokens": tokens, **{unit: round(tokens * rate) for unit, rate in per_token.items()}}
+
+
+def _bits(cost: Score) -> Record:
+    return {
+        "bits_per_byte": round(cost.bits_per_byte, 5),
+        "bits_per_character": round(cost.bits_per_character, 5),
+    }
+
+
+def _summarise(
+    run: Run,
+    trainer: Trainer,
+    records: list[Record],
+    held_out: Score,
+    samples: list[str],
+    characters_per_token: float,
+) -> Record:
+    """The outcome of a finished run, as result.json holds it."""
+    first_lines = [sample.strip("\n").split("\n")[0] for sample in samples]
+    curve = [record for record in records if "bits_per_byte" in record]
+    last = records[-1]
+    return {
+        **dataclasses.asdict(run),
+        "tokenizer": experiment.short_name(run.tokenizer),
+        "fingerprint": trainer.fingerprint,
+        "parameters": trainer.model.num_parameters()._asdict(),
+        **{key: last[key] for key in ("tokens", "characters", "bytes", "flops", "seconds")},
+        "tokens_per_second": round(last["tokens"] / last["seconds"]),
+        "characters_per_token": round(characters_per_token, 4),
+        "held_out": {
+            **held_out._asdict(),
+            **_bits(held_out),
+            "nats_per_token": round(held_out.nats_per_token, 4),
+        },
+        "curve": [{key: record[key] for key in ("characters", "flops", "bits_per_byte")} for record in curve],
+        "settings": dataclasses.asdict(trainer.settings),
+        "config": dataclasses.asdict(trainer.config),
+        "sampling": SAMPLING,
+        "in_form": sum(poems.form_of(line) is not None for line in first_lines) / len(first_lines),
+        "samples": first_lines[:5],
+        "machine": machine(trainer.device),
+    }
+
+
+# --- the folder
+
+
+def _describe(
+    run: Run,
+    texts: experiment.Texts,
+    tokenizer: Tokenizer,
+    config: MiniGPTConfig,
+    settings: TrainingSettings,
+) -> Record:
+    """What run.json holds: everything that training depends on, except the machine."""
+    return {
+        "run": dataclasses.asdict(run) | {"tokenizer": experiment.short_name(run.tokenizer)},
+        # Other texts may have the same tokenizer, sizes and settings.
+        "texts": {name: experiment.sha256(text) for name, text in dataclasses.asdict(texts).items()},
+        "fingerprint": tokenizer.fingerprint,
+        "config": dataclasses.asdict(config),
+        "settings": dataclasses.asdict(settings),
+    }
 
 
 def _claim(folder: Path, tokenizer: Tokenizer, asked: Record, force: bool) -> None:
-    """Make the folder this run's; refuse one that holds another run."""
+    """Make the folder this run's. Raises ValueError if it holds another run."""
     path = folder / "run.json"
     if force and folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     remove_left_over(folder)
     if path.is_file():
-        _refuse_another(path, asked)
+        _refuse_another(path, json.loads(_to_json(asked)))
     if folder_owner(folder) != tokenizer.fingerprint:
         tokenizer.save(folder / TOKENIZER)
     if not path.is_file():
-        write_atomically(path, json.dumps(asked, indent=1).encode("utf-8"))
+        _write_text(path, _to_json(asked, indent=1))
 
 
 def _refuse_another(path: Path, asked: Record) -> None:
-    # Early runs did not note their texts.
-    kept = {"texts": asked["texts"]} | _read_json(path, "run", "fingerprint", "config", "settings")
+    kept = _read_json(path, "run", "fingerprint", "config", "settings")
+    if not isinstance(kept.get("texts"), dict):
+        # Earlier runs noted a hash of another kind, or none: their other entries have to tell them apart.
+        kept["texts"] = asked["texts"]
     if different := [key for key, value in asked.items() if kept[key] != value]:
         raise ValueError(
             f"{path.parent} holds a run with another {' and another '.join(different)}. "
-            f"It is deleted only by force (--force)."
+            f"Only --force deletes it."
         )
 
 
-class _Execution:
-    """A run while it is done."""
-
-    def __init__(
-        self,
-        run: Run,
-        texts: experiment.Texts,
-        tokenizer: Tokenizer,
-        trainer: Trainer,
-        report: Report | None,
-    ) -> None:
-        self.run, self.texts, self.tokenizer, self.trainer = run, texts, tokenizer, trainer
-        self.report = report or (lambda record: None)
-        self.records: list[Record] = []
-        self.seconds = 0.0
-        tokens = len(trainer.batches.ids)
-        self.characters_per_token = len(texts.train) / tokens
-        self.bytes_per_token = len(texts.train.encode("utf-8")) / tokens
-
-    @property
-    def steps(self) -> int:
-        return self.trainer.settings.steps
-
-    def finish(self, progress: bool | None) -> Record:
-        """Train to the end, from the checkpoint where there is one."""
-        checkpoint = self.run.folder / "checkpoint.pt"
-        if checkpoint.is_file():
-            self._resume(checkpoint)
-        else:
-            self._keep({"step": 0, "samples": self._samples(2)})
-        score_at = _evenly(self.steps, self.run.sizes.scores)
-        report_at = self._reported_at()
-        losses: list[torch.Tensor] = []
-        remaining = range(self.trainer.step, self.steps)
-        clock = time.perf_counter()
-        for _ in show_progress(remaining, len(remaining), progress, desc=self.run.name):
-            losses.append(self.trainer.train_step())
-            step = self.trainer.step
-            if step not in report_at:
-                continue
-            record = self._record(losses, clock)
-            if step in score_at:
-                along_the_way = score(self.trainer.model, self.tokenizer, self.texts.along_the_way)
-                record |= _bits(along_the_way) | {"samples": self._samples(2)}
-            self._keep(record)
-            if step in score_at:
-                checkpoints.save(checkpoint, self.trainer)
-            self.report(record)
-            losses, clock = [], time.perf_counter()
-        return self._write_result()
-
-    def _reported_at(self) -> set[int]:
-        """The steps after which a line of metrics is kept."""
-        return _evenly(self.steps, REPORTS) | _evenly(self.steps, self.run.sizes.scores)
-
-    def _resume(self, checkpoint: Path) -> None:
-        try:
-            checkpoints.resume(checkpoint, self.trainer)
-        except ValueError as error:
-            raise type(error)(f"{error}. {ANEW}") from error
-        path = self.run.folder / "metrics.jsonl"
-        try:
-            self._take_up_records(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise _damaged(path, error) from error
-
-    def _record(self, losses: list[torch.Tensor], clock: float) -> Record:
-        loss = float(torch.stack(losses).mean())  # waits for the device, so it comes before the clock is read
-        seconds = time.perf_counter() - clock
-        self.seconds += seconds
-        tokens = self.trainer.step * self.trainer.tokens_per_step
-        return {
-            "step": self.trainer.step,
-            "loss": loss,
-            "learning_rate": self.trainer.settings.learning_rate_at(self.trainer.step - 1),
-            "tokens": tokens,
-            "characters": round(tokens * self.characters_per_token),
-            "bytes": round(tokens * self.bytes_per_token),
-            "flops": tokens * self.trainer.config.training_flops_per_token,
-            "seconds": round(self.seconds, 3),
-            "tokens_per_second": round(len(losses) * self.trainer.tokens_per_step / seconds),
-        }
-
-    # -- files
-
-    def _keep(self, record: Record) -> None:
-        self.records.append(record)
-        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in self.records)
-        write_atomically(self.run.folder / "metrics.jsonl", lines.encode("utf-8"))
-        samples = "".join(
-            "\n\n".join([f"--- step {record['step']:,}", *record["samples"]]) + "\n\n"
-            for record in self.records
-            if "samples" in record
-        )
-        write_atomically(self.run.folder / "samples.txt", samples.encode("utf-8"))
-
-    def _take_up_records(self, lines: str) -> None:
-        """Those up to the checkpoint; what was reported after it is done again."""
-        step = self.trainer.step
-        # Not splitlines: a sample may hold what JSON lets stand, and what ends a line for it, such as U+0085.
-        found = [json.loads(line) for line in lines.split("\n") if line]
-        records = [record for record in found if record["step"] <= step]
-        expected = {0} | {reported for reported in self._reported_at() if reported <= step}
-        if [record["step"] for record in records] != sorted(expected):
-            raise ValueError(f"it does not hold all lines up to the checkpoint, of step {step:,}")
-        self.records, self.seconds = records, records[-1]["seconds"]
-
-    def _samples(self, number: int) -> list[str]:
-        tokens = math.ceil(SAMPLED_CHARACTERS / self.characters_per_token)
-        return sampled(
-            self.trainer.model, self.tokenizer, "\n", tokens, number, seed=self.run.seed, **SAMPLING
-        )
-
-    def _write_result(self) -> Record:
-        held_out = self.texts.held_out[: self.run.sizes.held_out]
-        final = score(self.trainer.model, self.tokenizer, held_out)
-        samples = self._samples(self.run.sizes.samples)
-        first_lines = [sample.strip("\n").split("\n")[0] for sample in samples]
-        curve = [record for record in self.records if "bits_per_byte" in record]
-        last = self.records[-1]
-        content = {
-            **dataclasses.asdict(self.run),
-            "tokenizer": experiment.short_name(self.run.tokenizer),
-            "fingerprint": self.tokenizer.fingerprint,
-            "parameters": self.trainer.model.num_parameters()._asdict(),
-            **{key: last[key] for key in ("tokens", "characters", "bytes", "flops", "seconds")},
-            "tokens_per_second": round(last["tokens"] / last["seconds"]),
-            "characters_per_token": round(self.characters_per_token, 4),
-            "held_out": final._asdict() | _bits(final) | {"nats_per_token": round(final.nats_per_token, 4)},
-            "curve": [
-                {key: record[key] for key in ("characters", "flops", "bits_per_byte")} for record in curve
-            ],
-            "settings": dataclasses.asdict(self.trainer.settings),
-            "config": dataclasses.asdict(self.trainer.config),
-            "sampling": SAMPLING,
-            "in_form": sum(poems.form_of(line) is not None for line in first_lines) / len(first_lines),
-            "samples": first_lines[:5],
-            "machine": machine(self.trainer.device),
-        }
-        path = self.run.folder / "result.json"
-        write_atomically(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
-        return content
+def _resume(checkpoint: Path, trainer: Trainer, report_at: set[int]) -> list[Record]:
+    """Bring the trainer to the checkpoint; return the records up to it. What came later is done again."""
+    try:
+        checkpoints.resume(checkpoint, trainer)
+    except ValueError as error:
+        raise type(error)(f"{error}. {START_OVER}") from error
+    path = checkpoint.with_name("metrics.jsonl")
+    expected = [0, *sorted(step for step in report_at if step <= trainer.step)]
+    try:
+        # Not splitlines: JSON allows characters in a sample that end a line there, such as U+0085.
+        lines = path.read_text(encoding="utf-8").split("\n")
+        records: list[Record] = [json.loads(line) for line in lines if line]
+        records = [record for record in records if record["step"] <= trainer.step]
+        if [record["step"] for record in records] != expected:
+            raise ValueError(f"it does not hold all lines up to the checkpoint, of step {trainer.step:,}")
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise _damage(path, error) from error
+    return records
 
 
-def _evenly(steps: int, number: int) -> set[int]:
-    """`number` steps at equal distances, the last one among them."""
-    return {math.ceil(steps * k / number) for k in range(1, number + 1)}
+def _write_records(folder: Path, records: list[Record]) -> None:
+    _write_text(folder / "metrics.jsonl", "".join(_to_json(record) + "\n" for record in records))
+    samples = [
+        "\n\n".join([f"--- step {record['step']:,}", *record["samples"]]) + "\n\n"
+        for record in records
+        if "samples" in record
+    ]
+    _write_text(folder / "samples.txt", "".join(samples))
 
 
-def _bits(scored: Score) -> Record:
-    return {
-        "bits_per_byte": round(scored.bits_per_byte, 5),
-        "bits_per_character": round(scored.bits_per_character, 5),
-    }
+def _to_json(content: Record, indent: int | None = None) -> str:
+    return json.dumps(checkpoints.python_numbers(content), indent=indent, ensure_ascii=False)
+
+
+def _write_text(path: Path, text: str) -> None:
+    write_atomically(path, text.encode("utf-8"))
+
+
+def _read_json(path: Path, *keys: str) -> Record:
+    """Read the object in a file, which must have these keys. Raises ValueError if the file is damaged."""
+    try:
+        content: Record = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise _damage(path, error) from error
+    if not isinstance(content, dict):
+        raise _damage(path, "it does not hold an object")
+    if missing := [key for key in keys if key not in content]:
+        raise _damage(path, f"it has no {missing[0]!r}")
+    return content
+
+
+def _damage(path: Path, reason: object) -> ValueError:
+    return ValueError(f"{path} is damaged: {reason}. {START_OVER}")
 
 
 def machine(device: torch.device) -> dict[str, str | int]:
-    """Where a run was done, and with what."""
+    """The machine and the versions of a run."""
     return {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "system": f"{platform.system()}, {platform.machine()}",

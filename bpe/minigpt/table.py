@@ -1,4 +1,4 @@
-"""The outcome of the experiment, in one table that is kept in the checkout."""
+"""The results of all runs of the experiment, in one table."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ Record = dict[str, Any]
 
 
 def name(profile: str) -> str:
-    """The table's name in data/results/."""
+    """Name of the table in data/results/."""
     return f"minigpt_{profile}"
 
 
-def finished(profile: str) -> list[Record]:
-    """The outcomes of all runs of a profile that belong to the comparison, in its order."""
+def outcomes(profile: str) -> list[Record]:
+    """Results of the finished runs of a profile, in the order of `experiment.COMPARED`, then of the seeds."""
     found = []
     for corpus, tokenizers in experiment.COMPARED.items():
         for tokenizer in tokenizers:
             paths = runs_folder().glob(f"{corpus}-{tokenizer}-{profile}-seed*/result.json")
-            outcomes = [read_result(path) for path in paths]
-            found += sorted(outcomes, key=lambda outcome: int(outcome["seed"]))
+            found += sorted(map(read_result, paths), key=lambda outcome: int(outcome["seed"]))
     return found
 
 
 def write(profile: str) -> Path:
-    """Write the table of all runs that are finished, and return its path."""
-    runs = finished(profile)
+    """Write the table of all finished runs of a profile, and return its path."""
+    runs = outcomes(profile)
     return results.write(
         name(profile),
         {
@@ -45,7 +44,7 @@ def write(profile: str) -> Path:
 
 
 def summary(runs: list[Record]) -> list[Record]:
-    """For each corpus and tokenizer: means over the seeds, and the spread of the bits."""
+    """One row per corpus and tokenizer: means over the seeds, and for bits the largest less the smallest."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for run in runs:
         groups.setdefault((run["corpus"], run["tokenizer"]), []).append(run)
@@ -59,22 +58,22 @@ def summary(runs: list[Record]) -> list[Record]:
             "characters": group[0]["characters"],
             "flops": group[0]["flops"],
             "tokens_per_second": round(statistics.mean(run["tokens_per_second"] for run in group)),
-            **_bits(group, "bits_per_byte"),
-            **_bits(group, "bits_per_character"),
+            **_mean_and_spread(group, "bits_per_byte"),
+            **_mean_and_spread(group, "bits_per_character"),
         }
         for (corpus, tokenizer), group in groups.items()
     ]
 
 
-def _bits(group: list[Record], key: str) -> Record:
+def _mean_and_spread(group: list[Record], key: str) -> Record:
     values = [run["held_out"][key] for run in group]
     return {key: round(statistics.mean(values), 4), f"{key}_spread": round(max(values) - min(values), 4)}
 
 
 def lines(profile: str) -> Iterator[str]:
-    """The summary as lines of text."""
+    """The summary as lines of text, the header first."""
     yield "corpus     tokenizer        seeds  embedding       body  operations  bits/byte (spread)  bits/char"
-    for row in summary(finished(profile)):
+    for row in summary(outcomes(profile)):
         yield (
             f"{row['corpus']:<10} {row['tokenizer']:<16} {len(row['seeds']):>5} "
             f"{row['parameters']['embedding']:>10,} {row['parameters']['body']:>10,}    {row['flops']:.2e}  "

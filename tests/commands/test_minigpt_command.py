@@ -1,4 +1,4 @@
-"""The commands of `minigpt`: what they print and leave, and how they fail."""
+"""The commands of `minigpt`: what they print, what they write, how they fail."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def test_train_prints_what_it_does_and_is_not_done_twice(data):
+def test_train_prints_its_progress_and_is_not_repeated(data):
     arguments = ("train", "--corpus", "tang", "--tokenizer", "characters", "--device", "cpu", "--seed", 2)
     result = run(*arguments)
     assert result.exit_code == 0
@@ -61,7 +61,7 @@ def test_train_prints_what_it_does_and_is_not_done_twice(data):
     assert run(*arguments, "--force").stdout.splitlines()[-1] == lines[-1]
 
 
-def test_force_begins_anew_although_the_result_is_damaged(data):
+def test_force_starts_over_although_the_result_is_damaged(data):
     arguments = ("train", "--corpus", "tang", "--tokenizer", "bytes", "--device", "cpu")
     run(*arguments)
     result = data / "runs" / "tang-bytes-tiny-seed0" / "result.json"
@@ -72,7 +72,7 @@ def test_force_begins_anew_although_the_result_is_damaged(data):
     assert len(json.loads(result.read_text(encoding="utf-8"))) == len(json.loads(whole))
 
 
-def test_a_length_of_ones_own(data):
+def test_another_length(data):
     result = run(
         "train", "--corpus", "tang", "--tokenizer", "bytes", "--characters-seen", 500, "--device", "cpu"
     )
@@ -90,7 +90,7 @@ def test_sample(data):
     assert run(*arguments, "--device", "cpu").stdout == result.stdout
 
 
-def test_experiment_does_all_and_goes_on_where_it_was(data):
+def test_experiment_makes_all_runs_and_repeats_none(data):
     prepared = run("experiment", "--prepare")
     assert len(prepared.stdout.splitlines()) == 2
     assert not (data / "runs").exists()
@@ -122,7 +122,7 @@ def test_wrong_use():
     failed(run(*arguments, "bytes", "--profile", "huge"), 2)
     failed(run("train", "--corpus", "song", "--tokenizer", "bytes"), 2)
     failed(run(*arguments, "bytes", "--characters-seen", 0), 2)
-    assert "say characters_seen" in failed(run("train", "--corpus", "wikitext2", "--tokenizer", "bytes"))
+    assert "give characters_seen" in failed(run("train", "--corpus", "wikitext2", "--tokenizer", "bytes"))
 
 
 def test_a_missing_corpus_names_its_command(data):
@@ -147,5 +147,5 @@ def test_another_tokenizer_is_refused_at_training_and_at_sampling(data):
     assert "holds a run with another fingerprint" in message
 
 
-def test_a_folder_that_is_no_run(tmp_path):
+def test_a_folder_that_is_not_a_run(tmp_path):
     assert "tokenizer.json" in failed(run("sample", tmp_path))

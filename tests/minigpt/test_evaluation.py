@@ -1,4 +1,4 @@
-"""Bits per byte, against models whose value can be worked out by hand."""
+"""Bits per byte, for models whose cost can be worked out by hand."""
 
 import math
 from itertools import pairwise
@@ -14,10 +14,13 @@ from hypothesis import strategies as st  # noqa: E402
 from bpe import BPETokenizer, CharTokenizer  # noqa: E402
 from bpe.minigpt.evaluation import Score, score, token_costs  # noqa: E402
 from bpe.minigpt.model import MiniGPT, MiniGPTConfig  # noqa: E402
+from bpe.subwords.lattice import Piece  # noqa: E402
+from bpe.subwords.unigram import Unigram  # noqa: E402
+from bpe.subwords.wordpiece import WordPiece  # noqa: E402
 
 
 class Bigrams(torch.nn.Module):
-    """The probability of an id depends on the one before it alone, and stands in a table."""
+    """A model in which the probability of an id depends only on the id before it; it is in a table."""
 
     def __init__(self, probabilities, block_size=4):
         super().__init__()
@@ -30,15 +33,15 @@ class Bigrams(torch.nn.Module):
 
 
 #                     \n    a     b
-AFTER_LINE_FEED = [0.25, 0.50, 0.25]
+AFTER_NEWLINE = [0.25, 0.50, 0.25]
 AFTER_A = [0.125, 0.125, 0.75]
 AFTER_B = [0.50, 0.25, 0.25]
 
 
 def test_a_bigram_model_by_hand():
     tokenizer = CharTokenizer("\nab")
-    found = score(Bigrams([AFTER_LINE_FEED, AFTER_A, AFTER_B]), tokenizer, "abba\n")
-    # a after the line feed that stands before the text, b after a, b after b, a after b, \n after a
+    found = score(Bigrams([AFTER_NEWLINE, AFTER_A, AFTER_B]), tokenizer, "abba\n")
+    # a after the newline before the text, b after a, b after b, a after b, \n after a
     by_hand = -math.log2(0.5) - math.log2(0.75) - math.log2(0.25) - math.log2(0.25) - math.log2(0.125)
     assert found.bits == pytest.approx(by_hand)
     assert found[1:] == (5, 5, 5)
@@ -46,9 +49,9 @@ def test_a_bigram_model_by_hand():
 
 
 @given(st.text("ab\n", min_size=1, max_size=60), st.integers(1, 9), st.data())
-def test_every_token_is_charged_once_whatever_the_windows(text, block_size, data):
+def test_every_token_is_scored_once_whatever_the_windows(text, block_size, data):
     stride = data.draw(st.integers(1, block_size))
-    table = [AFTER_LINE_FEED, AFTER_A, AFTER_B]
+    table = [AFTER_NEWLINE, AFTER_A, AFTER_B]
     tokenizer = CharTokenizer("\nab")
     ids = tokenizer.encode("\n" + text)
     expected = -sum(math.log2(table[a][b]) for a, b in pairwise(ids))
@@ -58,7 +61,7 @@ def test_every_token_is_charged_once_whatever_the_windows(text, block_size, data
 
 
 def test_overlapping_windows_give_every_token_its_context():
-    """Each cost is that of the token after as many before it as the windows promise."""
+    """Each token is predicted from as much context as the windows promise."""
     torch.manual_seed(0)
     model = MiniGPT(MiniGPTConfig(20, block_size=8, embedding_dim=16, num_heads=2, num_layers=1, dropout=0.5))
     ids = torch.randint(20, (30,)).tolist()
@@ -88,6 +91,26 @@ def test_an_unknown_character_costs_its_bytes_too():
     # a costs 2 bits; 月 costs the 1 bit of <unk>, and 3 bytes
     assert score(model, tokenizer, "a月").bits == pytest.approx(2 + 1 + 24)
     assert score(model, tokenizer, "a月")[1:] == (2, 4, 2)
+
+
+def test_unknown_characters_that_share_one_token_cost_all_their_bytes():
+    """Unigram gives one unknown token to a run of characters, and puts a space before each part."""
+    pieces = [("<unk>", 0.0, "unknown"), ("▁", -1.0), ("a", -1.0), ("\n", -1.0), ("<end>", 0.0, "control")]
+    tokenizer = Unigram([Piece(*piece) for piece in pieces])
+    model = Bigrams([[1 / 5] * 5] * 5)
+    assert tokenizer.tokens("a月明a") == ["▁", "a", "<unk>", "a"]
+    assert score(model, tokenizer, "a月明a").bits == pytest.approx(4 * math.log2(5) + 6 * 8)
+    in_two = score(model, tokenizer, "a月明<end>a", allowed_special="all")
+    assert in_two.bits == pytest.approx(5 * math.log2(5) + 6 * 8)
+    assert in_two[1:] == (5, 8, 4)
+
+
+def test_a_character_known_only_within_a_token_is_not_unknown():
+    pieces = [("<unk>", 0.0, "unknown"), ("▁", -1.0), ("ab", -1.0), ("\n", -1.0)]
+    tokenizer = Unigram([Piece(*piece) for piece in pieces])
+    model = Bigrams([[1 / 4] * 4] * 4)
+    assert score(model, tokenizer, "ab").bits == pytest.approx(2 * 2)
+    assert score(model, tokenizer, "abb").bits == pytest.approx(3 * 2 + 8)
 
 
 def test_tokens_that_end_within_a_character():
@@ -128,7 +151,7 @@ def test_the_same_model_costs_the_same_in_other_tokens():
         ("c", {}, "character 'c'"),
     ],
 )
-def test_what_cannot_be_scored(text, options, message):
+def test_impossible_scores(text, options, message):
     model = Bigrams([[1 / 3] * 3] * 3)
     with pytest.raises(ValueError, match=message):
         score(model, CharTokenizer("\nab"), text, **options)
@@ -140,8 +163,14 @@ def test_a_model_of_another_size():
 
 
 @pytest.mark.parametrize(
-    "tokenizer", [CharTokenizer("abc"), BPETokenizer(["a", "b"], special_tokens={"\n": 2})], ids=repr
+    "tokenizer",
+    [
+        CharTokenizer("abc"),
+        BPETokenizer(["a", "b"], special_tokens={"\n": 2}),
+        WordPiece(["a", "##b"]),
+    ],
+    ids=repr,
 )
-def test_a_tokenizer_without_a_line_feed(tokenizer):
-    with pytest.raises(ValueError, match="a line feed must come before the text, and has no id: "):
+def test_a_tokenizer_without_a_newline(tokenizer):
+    with pytest.raises(ValueError, match="a newline must come before the text, and has no id: "):
         score(Bigrams([[1 / 3] * 3] * 3), tokenizer, "ab")

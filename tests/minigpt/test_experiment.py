@@ -1,4 +1,4 @@
-"""The experiment: its texts and tokenizers, and that a run can be stopped, repeated, and not mixed up."""
+"""The experiment: its texts and tokenizers; runs are stopped, continued, repeated, and never mixed up."""
 
 import dataclasses
 import io
@@ -61,7 +61,7 @@ def test_held_out_poems_are_not_learned_from():
 
 def test_characters_that_occur_once_are_unknown():
     tokenizer = experiment.characters("aabbc\n\n")
-    assert tokenizer.characters == ["\n", "a", "b"]
+    assert tokenizer.characters == ("\n", "a", "b")
     assert tokenizer.tokens("abc") == ["a", "b", "<unk>"]
 
 
@@ -113,7 +113,7 @@ def test_ids_that_are_damaged_are_made_again(content):
 
 def test_poems_that_are_too_few(tmp_path):
     (tmp_path / "data" / "tang_poems.txt").write_text(f"{VERSE}\n" * 500, encoding="utf-8")
-    with pytest.raises(ValueError, match="there are 500 poems, of which the last 500 are held out"):
+    with pytest.raises(ValueError, match="there are 500 poems and the last 500 are held out"):
         experiment.texts("tang")
 
 
@@ -124,7 +124,9 @@ def test_a_tokenizer_of_ones_own(tmp_path):
     outcome = execute(Run("tang", str(path), "test"), device="cpu", progress=False)
     assert outcome["fingerprint"] == tokenizer.fingerprint
     assert outcome["tokenizer"] == f"mine-{tokenizer.fingerprint[:8]}"
-    with pytest.raises(ValueError, match=r"'nothing\.json' is neither one of characters, .* nor the file"):
+    with pytest.raises(
+        ValueError, match=r"'nothing\.json' is neither one of characters, .* nor a tokenizer's file"
+    ):
         execute(Run("tang", "nothing.json", "test"), device="cpu")
 
 
@@ -195,7 +197,7 @@ def stopped(run):
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", "null", "{}", "\0", "\x80"])
 @pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "checkpoint.pt", "result.json"])
-def test_a_damaged_run_says_so_and_how_to_begin_anew(stopped, name, content):
+def test_a_damaged_run_says_so_and_how_to_start_over(stopped, name, content):
     (stopped.folder / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(ValueError, match=rf"{name} is .*damaged.*delete the run's folder, or give --force"):
         execute(stopped, device="cpu", progress=False)
@@ -213,7 +215,7 @@ def test_a_line_of_metrics_that_is_missing_is_noticed(stopped):
         execute(stopped, device="cpu", progress=False)
 
 
-def test_samples_may_hold_characters_that_end_a_line_elsewhere(run, monkeypatch):
+def test_samples_may_hold_characters_at_which_splitlines_cuts(run, monkeypatch):
     monkeypatch.setattr(experiment_run, "sampled", lambda *_, **__: ["a\x85b\u2028c", "d\r\ne"])
     whole = execute(run, device="cpu", progress=False)
     (run.folder / "result.json").unlink()
@@ -230,7 +232,7 @@ def test_a_corpus_that_has_changed_is_another_run(tmp_path):
     run = Run("tang", "bytes", "test")
     execute(run, device="cpu", progress=False)
     (tmp_path / "data" / "tang_poems.txt").write_text("\n".join(POEMS[::-1]) + "\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"holds a run with another texts.*only by force"):
+    with pytest.raises(ValueError, match=r"holds a run with another texts.*Only --force deletes it"):
         execute(run, device="cpu", progress=False)
 
 
@@ -241,10 +243,28 @@ def test_a_wrong_device_deletes_nothing(run):
     assert experiment_run.result(run)
 
 
-def test_numbers_may_be_numpys(run):
-    asked = Run("tang", "characters", "test", numpy.int64(1), numpy.int32(900))
-    assert execute(asked, device="cpu", progress=False)["seed"] == 1
-    assert asked.folder == Run("tang", "characters", "test", 1, 900).folder
+@pytest.mark.parametrize("texts", ["d516ab1cd1424d38", None], ids=["one hash", "no hash"])
+def test_a_run_of_an_earlier_version_continues(stopped, texts):
+    path = stopped.folder / "run.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert content.pop("texts").keys() == {"train", "along_the_way", "held_out"}
+    path.write_text(json.dumps(content | ({"texts": texts} if texts else {})), encoding="utf-8")
+    assert execute(stopped, device="cpu", progress=False)["seed"] == 1
+    path.write_text(json.dumps(content | {"fingerprint": "d516ab1cd1424d38"}), encoding="utf-8")
+    with pytest.raises(ValueError, match="holds a run with another fingerprint"):
+        execute(stopped, device="cpu", progress=False)
+
+
+def test_numbers_may_be_those_of_numpy():
+    asked, same = (
+        Run("tang", "characters", "test", seed, length)
+        for seed, length in ((numpy.int64(1), numpy.int32(900)), (1, 900))
+    )
+    outcome = execute(asked, device="cpu", progress=False)
+    assert asked.folder == same.folder
+    assert execute(same, device="cpu", progress=False) == json.loads(
+        json.dumps(checkpoints.python_numbers(outcome))
+    )
 
 
 def test_a_finished_run_is_not_done_again(run, monkeypatch):
@@ -257,7 +277,7 @@ def test_another_run_of_the_same_name_is_refused(run, monkeypatch):
     execute(run, device="cpu", progress=False)
     other = dataclasses.replace(TINY, settings={**TINY.settings, "learning_rate": 2e-2})
     monkeypatch.setitem(experiment.PROFILES, "test", other)
-    with pytest.raises(ValueError, match=r"holds a run with another settings.*only by force"):
+    with pytest.raises(ValueError, match=r"holds a run with another settings.*Only --force deletes it"):
         execute(run, device="cpu", progress=False)
     outcome = execute(run, device="cpu", force=True, progress=False)
     assert outcome["settings"]["learning_rate"] == 2e-2
@@ -280,10 +300,10 @@ def test_each_tokenizer_and_seed_has_a_folder_of_its_own():
         ({"seed": -1}, "seed must be 0 or more"),
         ({"seed": 2**64}, r"seed must be below 2\*\*64"),
         ({"characters_seen": 0}, "characters_seen must be 1 or more"),
-        ({"corpus": "wikitext2"}, "profile 'test' has no length for 'wikitext2': say characters_seen"),
+        ({"corpus": "wikitext2"}, "profile 'test' has no length for 'wikitext2': give characters_seen"),
     ],
 )
-def test_runs_that_cannot_be(changed, message):
+def test_impossible_runs(changed, message):
     with pytest.raises(ValueError, match=message):
         Run(**{"corpus": "tang", "tokenizer": "bytes", "profile": "test", **changed})
 
@@ -324,7 +344,7 @@ def test_samples_begin_with_the_prompt_although_it_is_unknown():
     assert sample.startswith("xa") and len(sample) == 7
 
 
-def test_a_model_is_used_with_its_own_tokenizer_alone(run):
+def test_a_model_is_used_only_with_its_own_tokenizer(run):
     execute(run, device="cpu", progress=False)
     model, tokenizer = checkpoints.load(run.folder, "cpu")
     samples = generation.sampled(model, tokenizer, "明", 30, 2, seed=0)

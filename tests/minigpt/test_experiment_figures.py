@@ -1,4 +1,4 @@
-"""What the experiment's texts hold: figures of both corpora that chapter 7 relies on."""
+"""The experiment's texts: figures of both corpora on which chapter 7 relies."""
 
 import os
 

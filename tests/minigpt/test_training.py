@@ -1,6 +1,7 @@
-"""Batches, the learning rate, and checkpoints: a run that was stopped goes on as if it had not been."""
+"""Batches, the learning rate, and checkpoints: a stopped run continues as if it had not been stopped."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -21,7 +22,7 @@ CONFIG = MiniGPTConfig(9, block_size=8, embedding_dim=16, num_heads=2, num_layer
 SETTINGS = TrainingSettings(steps=20, batch_size=4, learning_rate=1e-2, seed=3)
 
 
-def made_trainer(settings=SETTINGS, config=CONFIG, tokenizer=TOKENIZER):
+def make_trainer(settings=SETTINGS, config=CONFIG, tokenizer=TOKENIZER):
     ids = numpy.random.default_rng(0).integers(9, size=200)
     return Trainer(config, settings, ids, tokenizer.fingerprint, device="cpu")
 
@@ -60,7 +61,7 @@ def test_batches_from_a_file(tmp_path):
 
 
 def test_too_few_ids():
-    with pytest.raises(ValueError, match="15 ids are too few: with a context of 8 at least 16"):
+    with pytest.raises(ValueError, match="15 ids are too few: a context of 8 needs at least 16"):
         Batches(numpy.arange(15), 8, 2)
 
 
@@ -85,15 +86,17 @@ def test_learning_rate_rises_stays_and_falls():
         ({"batch_size": 0}, "batch_size must be 1 or more"),
         ({"seed": -1}, "seed must be 0 or more"),
         ({"seed": 2**64}, r"seed must be below 2\*\*64"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0, not 0.0"),
-        ({"learning_rate": float("inf")}, "learning_rate must be finite, not inf"),
-        ({"warm_up": float("nan")}, "warm_up must be finite, not nan"),
-        ({"gradient_clip": 0}, "gradient_clip must be above 0, not 0.0"),
-        ({"weight_decay": -0.1}, "weight_decay must be 0 or more, not -0.1"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0 and finite, not 0.0"),
+        ({"learning_rate": math.inf}, "learning_rate must be above 0 and finite, not inf"),
+        ({"learning_rate": math.nan}, "learning_rate must be above 0 and finite, not nan"),
+        ({"gradient_clip": 0}, "gradient_clip must be above 0 and finite, not 0"),
+        ({"weight_decay": -0.1}, "weight_decay must be 0 or more and finite, not -0.1"),
+        ({"warm_up": math.nan}, "warm_up nan and decay 0.2"),
         ({"warm_up": 0.9, "decay": 0.2}, "warm_up 0.9 and decay 0.2"),
+        ({"warm_up": -0.1}, "warm_up -0.1 and decay 0.2"),
     ],
 )
-def test_settings_that_cannot_be(changed, message):
+def test_impossible_settings(changed, message):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(SETTINGS, **changed)
 
@@ -107,7 +110,7 @@ def test_devices():
 
 
 def test_weights_decay_and_biases_do_not():
-    decaying, others = made_trainer().optimizer.param_groups
+    decaying, others = make_trainer().optimizer.param_groups
     assert decaying["weight_decay"] == 0.1
     assert others["weight_decay"] == 0.0
     assert all(p.dim() >= 2 for p in decaying["params"])
@@ -122,13 +125,13 @@ def losses(trainer, number):
 
 
 def test_a_run_that_was_stopped_has_the_same_losses(tmp_path):
-    whole = made_trainer()
+    whole = make_trainer()
     uninterrupted = losses(whole, 20)
-    stopped = made_trainer()
+    stopped = make_trainer()
     assert losses(stopped, 7) == uninterrupted[:7]
     checkpoints.save(tmp_path / "checkpoint.pt", stopped)
-    torch.manual_seed(99)  # another process would begin with other random states
-    resumed = made_trainer()
+    torch.manual_seed(99)  # another process would start with other random states
+    resumed = make_trainer()
     losses(resumed, 2)
     checkpoints.resume(tmp_path / "checkpoint.pt", resumed)
     assert resumed.step == 7
@@ -137,15 +140,15 @@ def test_a_run_that_was_stopped_has_the_same_losses(tmp_path):
         assert torch.equal(ours, theirs)
 
 
-def test_the_seed_decides_the_run():
-    assert losses(made_trainer(), 3) == losses(made_trainer(), 3)
-    assert losses(made_trainer(dataclasses.replace(SETTINGS, seed=4)), 3) != losses(made_trainer(), 3)
+def test_the_seed_determines_the_run():
+    assert losses(make_trainer(), 3) == losses(make_trainer(), 3)
+    assert losses(make_trainer(dataclasses.replace(SETTINGS, seed=4)), 3) != losses(make_trainer(), 3)
 
 
 @pytest.fixture
 def checkpoint(tmp_path):
     path = tmp_path / "checkpoint.pt"
-    checkpoints.save(path, made_trainer())
+    checkpoints.save(path, make_trainer())
     return path
 
 
@@ -153,21 +156,32 @@ def test_the_model_of_a_checkpoint(checkpoint):
     model = checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
     assert not model.training
     ids = torch.zeros(1, 3, dtype=torch.long)
-    assert torch.equal(model(ids), made_trainer().model.eval()(ids))
+    assert torch.equal(model(ids), make_trainer().model.eval()(ids))
 
 
-def test_sizes_and_settings_may_be_numpys(tmp_path):
+def test_sizes_and_settings_may_be_numpy_numbers(tmp_path):
     config = dataclasses.replace(CONFIG, vocab_size=numpy.int64(9), dropout=numpy.float32(0.25))
     settings = dataclasses.replace(
         SETTINGS,
         steps=numpy.int32(20),
+        batch_size=numpy.uint8(4),
         seed=numpy.int64(3),
-        learning_rate=numpy.float64(1e-2),
-        betas=[0.9, 0.95],
+        learning_rate=numpy.float32(1e-2),
+        weight_decay=numpy.float64(0.1),
+        betas=(numpy.float64(0.9), numpy.float64(0.95)),
     )
-    checkpoints.save(tmp_path / "checkpoint.pt", made_trainer(settings, config))
-    checkpoints.resume(tmp_path / "checkpoint.pt", made_trainer(settings, config))
-    assert checkpoints.load_model(tmp_path / "checkpoint.pt", TOKENIZER, "cpu").config == config
+    path = tmp_path / "checkpoint.pt"
+    trainer = make_trainer(settings, config)
+    uninterrupted = losses(trainer, 3)
+    checkpoints.save(path, trainer)
+    uninterrupted += losses(trainer, 3)
+    resumed = make_trainer(settings, config)
+    checkpoints.resume(path, resumed)
+    assert losses(resumed, 3) == uninterrupted[3:]
+    content = torch.load(path, weights_only=True)
+    assert type(content["config"]["vocab_size"]) is int
+    assert type(content["settings"]["learning_rate"]) is float
+    assert checkpoints.load_model(path, TOKENIZER, "cpu").config == config
 
 
 def test_another_tokenizer_is_refused_although_it_fits(checkpoint):
@@ -177,49 +191,49 @@ def test_another_tokenizer_is_refused_although_it_fits(checkpoint):
     with pytest.raises(checkpoints.OtherTokenizerError, match=message):
         checkpoints.load_model(checkpoint, OTHER, "cpu")
     with pytest.raises(checkpoints.OtherTokenizerError, match=message):
-        checkpoints.resume(checkpoint, made_trainer(tokenizer=OTHER))
+        checkpoints.resume(checkpoint, make_trainer(tokenizer=OTHER))
 
 
 def test_other_sizes_and_settings_are_refused(checkpoint):
-    with pytest.raises(ValueError, match="trained with num_layers = 2, not 3"):
-        checkpoints.resume(checkpoint, made_trainer(config=dataclasses.replace(CONFIG, num_layers=3)))
-    with pytest.raises(ValueError, match="trained with steps = 20, not 30"):
-        checkpoints.resume(checkpoint, made_trainer(dataclasses.replace(SETTINGS, steps=30)))
+    with pytest.raises(ValueError, match="trained with num_layers = 2: it can't be continued with 3"):
+        checkpoints.resume(checkpoint, make_trainer(config=dataclasses.replace(CONFIG, num_layers=3)))
+    with pytest.raises(ValueError, match="trained with steps = 20: it can't be continued with 30"):
+        checkpoints.resume(checkpoint, make_trainer(dataclasses.replace(SETTINGS, steps=30)))
 
 
 class Exploding:
-    """What runs a program when it is unpickled."""
+    """An object that runs a function when it is unpickled."""
 
     def __reduce__(self):
         return (print, ("a file was believed",))
 
 
-def test_nothing_in_a_file_is_run(tmp_path, capsys):
+def test_nothing_in_a_file_is_executed(tmp_path, capsys):
     path = tmp_path / "hostile.pt"
     torch.save({"format": checkpoints.FORMAT, "model": Exploding()}, path)
-    with pytest.raises(ValueError, match=r"hostile\.pt is no checkpoint, or is damaged"):
+    with pytest.raises(ValueError, match=r"hostile\.pt is not a checkpoint, or is damaged"):
         checkpoints.load_model(path, TOKENIZER, "cpu")
     assert capsys.readouterr().out == ""
 
 
-def test_files_that_are_no_checkpoints(tmp_path, checkpoint):
+def test_files_that_are_not_checkpoints(tmp_path, checkpoint):
     with pytest.raises(FileNotFoundError):
         checkpoints.load_model(tmp_path / "missing.pt", TOKENIZER, "cpu")
     whole = checkpoint.read_bytes()
     for content in (b"", b"\x89PNG", whole[:1000], whole[:-100]):
         checkpoint.write_bytes(content)
-        with pytest.raises(ValueError, match="is no checkpoint, or is damaged"):
+        with pytest.raises(ValueError, match="is not a checkpoint, or is damaged"):
             checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
     torch.save({"weights": torch.zeros(3)}, checkpoint)
-    with pytest.raises(ValueError, match="is no checkpoint of this course"):
+    with pytest.raises(ValueError, match="is not a checkpoint of this course"):
         checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
 
 
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
-        ("step", None, "its part 'step' is missing, or is no int"),
-        ("model", [], "its part 'model' is missing, or is no dict"),
+        ("step", None, "its part 'step' is missing, or not of type int"),
+        ("model", [], "its part 'model' is missing, or not of type dict"),
         ("model", {}, "is damaged: Error.* in loading state_dict"),
         ("config", {"vocab_size": 0}, "is damaged: vocab_size must be 1 or more"),
         ("config", {"size": 3}, "is damaged: .*unexpected keyword argument 'size'"),
@@ -236,7 +250,7 @@ def test_an_optimizer_state_that_does_not_fit(checkpoint):
     content = torch.load(checkpoint, weights_only=True)
     torch.save({**content, "optimizer": {"state": {}}}, checkpoint)
     with pytest.raises(ValueError, match="is damaged"):
-        checkpoints.resume(checkpoint, made_trainer())
+        checkpoints.resume(checkpoint, make_trainer())
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(checkpoint, monkeypatch):
@@ -247,6 +261,6 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(checkpoint, 
 
     monkeypatch.setattr("bpe._files._write_and_rename", full)
     with pytest.raises(OSError, match="No space left on device"):
-        checkpoints.save(checkpoint, made_trainer())
+        checkpoints.save(checkpoint, make_trainer())
     assert checkpoint.read_bytes() == before
     assert [path.name for path in checkpoint.parent.iterdir()] == ["checkpoint.pt"]
