@@ -1,11 +1,13 @@
-"""Cutting text into pieces."""
+"""Cutting text into pieces, and where no merge can reach."""
+
+from itertools import pairwise
 
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpe import presplit
+from bpe import BPETokenizer, presplit
 
 EXPRESSIONS = ["", "a", "a*", "(?=a)", r"\b", r"\s+$", "(a)|b", r"\p{L}+", presplit.VERSE, presplit.WORDS]
 
@@ -88,3 +90,28 @@ def test_a_whole_line_of_verse_is_one_piece(name):
 def test_two_spellings_of_gpt2_s_split_cut_in_the_same_places(text):
     tiktoken_s = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
     assert presplit.pieces(text, [tiktoken_s]) == presplit.pieces(text, [presplit.GPT2])
+
+
+run_texts = st.text("abc 月", min_size=1, max_size=60)
+
+
+@given(run_texts, st.sampled_from(["bytes", "characters"]), run_texts)
+def test_each_run_is_encoded_by_itself(training_text, alphabet, text):
+    tokenizer = BPETokenizer.train([training_text, "abc 月"], 300, alphabet=alphabet)
+    ids = tokenizer.encode(text, engine="naive")
+    assert tokenizer.encode(text, engine="incremental") == ids
+    # Once more, from what it remembers.
+    assert tokenizer.encode(text, engine="incremental") == ids
+
+
+@given(run_texts, st.sets(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"))))
+def test_nothing_is_lost_and_every_cut_is_no_joint(text, joints):
+    cut = list(presplit.cut_runs(text, joints))
+    assert "".join(cut) == text
+    assert all((left[-1], right[0]) not in joints for left, right in pairwise(cut))
+    assert all(pair in joints for run in cut for pair in pairwise(run))
+
+
+def test_short_run_texts():
+    assert list(presplit.cut_runs("", set())) == []
+    assert list(presplit.cut_runs(b"a", set())) == [b"a"]
