@@ -11,14 +11,14 @@ from typing import Any
 STRETCH = 1 << 16  # characters
 
 
-def refuse_surrogates(text: str) -> None:
-    """Raise TypeError unless `text` is a str, and ValueError if it holds a lone surrogate.
+def refuse_surrogates(text: str, name: str = "text") -> None:
+    """Raise TypeError, naming it, unless `text` is a str, and ValueError if it holds a lone surrogate.
 
     A lone surrogate is half of a UTF-16 pair (U+D800 to U+DFFF). It is not a character and has no UTF-8, so
     no tokenizer could give it back.
     """
     if not isinstance(text, str):
-        raise TypeError(f"text must be a str, not {type(text).__name__}")
+        raise TypeError(f"{name} must be a str, not {type(text).__name__}")
     # Encoding is much faster than a search; stretch by stretch, its memory is reused.
     for start in range(0, len(text), STRETCH):
         try:
@@ -60,10 +60,7 @@ def check_finite(value: Any, name: str) -> float:
     """Return the value as a float. Raises TypeError if it is not a number, ValueError if not finite."""
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError(f"{name} is too large for a floating-point number") from None
+    number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, not {number}")
     return number

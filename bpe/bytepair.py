@@ -411,16 +411,15 @@ def _set_apart(
 
 
 def as_pairs(merges: Iterable[Pair]) -> list[Pair]:
-    """Return the merges as tuples of int. Raises TypeError, naming the rank, for anything else."""
+    """Return the merges as tuples of int. Raises TypeError, naming the rank, for other ids."""
     pairs: list[Pair] = []
     for rank, pair in enumerate(merges):
         if type(pair) is tuple and list(map(type, pair)) == [int, int]:  # all of a trained tokenizer are
             pairs.append(pair)
             continue
-        if not isinstance(pair, Sequence) or len(pair) != 2:
-            raise TypeError(f"merge {rank} must be a pair of ids, not {pair!r}")
-        left, right = (check_integer(i, f"an id of merge {rank}") for i in pair)
-        pairs.append((left, right))
+        left, right = pair
+        name = f"an id of merge {rank}"
+        pairs.append((check_integer(left, name), check_integer(right, name)))
     return pairs
 
 

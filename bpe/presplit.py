@@ -76,20 +76,15 @@ def resolve(pattern: Pattern) -> tuple[str, ...]:
     """
     if pattern is None:
         return ()
-    if not isinstance(pattern, Iterable):
-        raise TypeError(f"a pattern must be a str or a list of str, not {type(pattern).__name__}")
-    named = [pattern] if isinstance(pattern, str) else pattern
     expressions: list[str] = []
-    for item in named:
-        if not isinstance(item, str):
-            raise TypeError(f"a pattern must be a str, not {type(item).__name__}")
+    for item in [pattern] if isinstance(pattern, str) else pattern:
         expressions += PATTERNS.get(item, (item,))
     for expression in expressions:
+        refuse_surrogates(expression, "a pattern")
         try:
             compiled = regex.compile(expression)
         except (regex.error, RecursionError) as error:
             raise ValueError(f"{expression!r} is not a regular expression: {error}") from None
-        refuse_surrogates(expression)
         if compiled.flags & regex.REVERSE:
             raise ValueError(f"{expression!r} searches from the end, (?r), and pieces are cut from the start")
     return tuple(expressions)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from bpe._validate import check_items, refuse_surrogates
+from bpe._validate import refuse_surrogates
 
 Names = Iterable[str] | Literal["all"]
 
@@ -20,14 +20,12 @@ def check_names(special_tokens: Iterable[str], what: str = "special token") -> l
     plural = f"{what}s".replace(" ", "_")
     if isinstance(special_tokens, str):
         raise TypeError(f"{plural} must be a list of strings, not the string {special_tokens!r}")
-    names = list(check_items(special_tokens, plural))
+    names = list(special_tokens)
     seen: set[str] = set()
     for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"a {what} must be a str, not {type(name).__name__}")
+        refuse_surrogates(name, f"a {what}")
         if not name:
             raise ValueError(f"a {what} must not be empty")
-        refuse_surrogates(name)
         if name in seen:
             raise ValueError(f"{what} {name!r} is given twice")
         seen.add(name)
