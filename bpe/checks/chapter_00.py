@@ -11,17 +11,17 @@ from bpe.checks import exercise
 def example(last: Callable[[str], str]) -> str | None:
     for text, expected in [("tea", "a"), ("月光", "光"), ("x", "x")]:
         if (found := last(text)) != expected:
-            return f"Of {text!r} it should give {expected!r}, and gave {found!r}"
+            return f"For {text!r} you return {found!r}; it should be {expected!r}."
     try:
         found = last("")
     except IndexError:
-        return "Of '' it should give '', and raised IndexError: an empty text has no character to take"
-    return None if found == "" else f"Of '' it should give '', and gave {found!r}"
+        return "For '' your code raised IndexError; it should return ''. An empty text has no last character."
+    return None if found == "" else f"For '' you return {found!r}; it should be ''."
 
 
 @exercise
 def exercise_1(spaced: Callable[[str], str]) -> str | None:
     for text, expected in [("tea", "t e a"), ("月光", "月 光"), ("x", "x"), ("", ""), ("a b", "a   b")]:
         if (found := spaced(text)) != expected:
-            return f"Of {text!r} it should give {expected!r}, and gave {found!r}"
+            return f"For {text!r} you return {found!r}; it should be {expected!r}."
     return None

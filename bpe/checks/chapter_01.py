@@ -1,4 +1,4 @@
-"""The checks of chapter 1: unknown characters, coverage, and an escape that loses nothing."""
+"""The checks of chapter 1: unknown characters, coverage, and a lossless escape."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def exercise_1(unknown_rate: Callable[[Set[str], str], float]) -> str | None:
         try:
             rate = unknown_rate(set(known), text)
         except ZeroDivisionError:
-            return f"With the text {text!r} it divided by zero: what is the rate when there is no character?"
+            return f"For {text!r} your code divides by zero. What is the rate if there are no characters?"
         if not isinstance(rate, (int, float)):
-            return f"It should give a number, and gave {rate!r}"
+            return f"For {text!r} you return {rate!r}; it should be a number."
         if not math.isclose(rate, expected, abs_tol=1e-9):
             return (
-                f"With the characters {known!r} known, the rate of {text!r} is {expected}, and it gave {rate}"
+                f"For the known characters {known!r} and {text!r} you return {rate}; it should be {expected}."
             )
     return None
 
@@ -52,17 +52,13 @@ def exercise_2(characters_needed: Callable[[str, float | Fraction], int]) -> str
         try:
             number = characters_needed(text, share)
         except ZeroDivisionError:
-            return f"With the text {text!r} it divided by zero: how many does an empty text need?"
+            return f"For {text!r} your code divides by zero. How many characters does an empty text need?"
         if isinstance(number, bool) or not isinstance(number, int):
-            return f"It should give a whole number, and gave {number!r}"
+            return f"For {share} of {text!r} you return {number!r}; it should be a whole number."
         if number != expected:
-            hint = f"For {share} of {text!r} it gave {number}, and {expected} is enough"
-            if number < expected:
-                hint = (
-                    f"For {share} of {text!r} it gave {number}, and that is not enough: it takes {expected}"
-                )
+            hint = f"For {share} of {text!r} you return {number}; it should be {expected}."
             if text == "abcdefghij" and share == 0.8:
-                hint += ". Sums of floats are not exact: add the counts, and compare at the end"
+                hint += " Sums of floats are not exact: add the counts, and compare at the end."
             return hint
     return None
 
@@ -89,23 +85,23 @@ def exercise_3(escape: Callable[[str], str], unescape: Callable[[str], str]) -> 
         if hint := _round_trip(escape, unescape, text):
             return hint
     if escape("茶") != "&33590;":
-        return f"The result of escape('茶') should be '&33590;', and is {escape('茶')!r}"
+        return f"escape('茶') returned {escape('茶')!r}; it should be '&33590;'."
     if escape("tea 4 you") != "tea 4 you":
-        return f"The text 'tea 4 you' needs no escape, and became {escape('tea 4 you')!r}"
+        return f"The text 'tea 4 you' needs no escape, but it became {escape('tea 4 you')!r}."
     for text in ["&33590;", "&", "&&", "fish & chips", "&;", "&x;", "茶&茶;", "&amp;", "&38;", "&#33590;"]:
         if hint := _round_trip(escape, unescape, text):
-            return hint + ". This text holds a & of its own: how can the reader of it tell?"
+            return hint + " This text holds an & of its own. How can `unescape` tell?"
     return None
 
 
 def _round_trip(escape: Callable[[str], str], unescape: Callable[[str], str], text: str) -> str | None:
     escaped = escape(text)
     if not isinstance(escaped, str):
-        return f"The result of escape({text!r}) should be a str, and is {escaped!r}"
+        return f"escape({text!r}) returned {escaped!r}; it should be a str."
     if foreign := [character for character in escaped if character not in KNOWN]:
         character = foreign[0]
-        return f"The text {text!r} became {escaped!r}, which holds {character!r}, outside the vocabulary"
+        return f"The text {text!r} became {escaped!r}, but {character!r} is not in the vocabulary."
     back = unescape(escaped)
     if back != text:
-        return f"The text {text!r} became {escaped!r}, and that came back as {back!r}"
+        return f"The text {text!r} became {escaped!r}, and that came back as {back!r}."
     return None

@@ -1,4 +1,4 @@
-"""Checks of chapter 2, bytes."""
+"""The checks of chapter 2: bytes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ TEXTS = ("a", "", "é", "月", "🙂", "the moon 月", "e\u0301", LINES, "\x7f\x
 
 
 class Undecoded(bytes):
-    """Bytes that do not decode themselves, for exercises in which the learner does that."""
+    """Bytes without a working `decode`, for exercises in which the learner writes it."""
 
     def decode(self, *_: Any, **__: Any) -> str:
-        raise TypeError("these bytes are to be read without .decode()")
+        raise TypeError("read these bytes without .decode()")
 
 
 @exercise
@@ -24,20 +24,21 @@ def exercise_1(count_characters: Callable[[bytes], int]) -> str | None:
     for text in TEXTS:
         data = text.encode("utf-8")
         if (count := count_characters(Undecoded(data))) != len(text):
-            return f"For {text!r}, which is {_hex(data)}, it gives {count!r} and should give {len(text)}"
+            return f"For {text!r}, which is {_hex(data)}, you return {count!r}; it should be {len(text)}."
     return None
 
 
 @exercise
 def exercise_2(code_point: Callable[[bytes], int]) -> str | None:
-    # The ends of each length first, then a sample of all, in which a step prime to 64 gives every last byte.
+    # First the code points at which the length changes, then a sample of all. The step, 61, shares no factor
+    # with 64, so every last byte occurs.
     ends = (0, 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF)
     for code in (0x41, 0x6708, *ends, *range(0, 0x110000, 61)):
         if 0xD800 <= code <= 0xDFFF:
             continue
         sequence = chr(code).encode("utf-8")
         if (found := code_point(Undecoded(sequence))) != code:
-            return f"For the bytes {_hex(sequence)} it gives {found!r} and should give {code}"
+            return f"For the bytes {_hex(sequence)} you return {found!r}; it should be {code}."
     return None
 
 
@@ -61,10 +62,10 @@ def _compare(given: list[str], chunks: list[bytes]) -> str | None:
             continue
         string = f"string {i} of {len(chunks)}"
         if isinstance(got, str) and "\ufffd" in got:
-            return f"{case} {string} is {got!r}: U+FFFD shows a character decoded before it was whole"
-        return f"{case} {string} is {got!r} and should be {right!r}"
+            return f"{case} {string} is {got!r}: U+FFFD shows a character decoded before it was complete."
+        return f"{case} {string} is {got!r}; it should be {right!r}."
     if len(given) != len(expected):
-        return f"{case} it gives {len(given)} strings and should give {len(expected)}, one for each chunk"
+        return f"{case} you return {len(given)} strings; it should be {len(expected)}, one for each chunk."
     return None
 
 

@@ -1,30 +1,30 @@
-"""The checks of chapter 4: a sentence cut by hand, special tokens found, digits grouped, a chat encoded."""
+"""The checks of chapter 4: cutting by hand, special tokens, groups of digits, a chat."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import regex
 
 from bpe import BPETokenizer, presplit, special
-from bpe.checks import exercise
+from bpe.checks import exercise, is_list_of
 
 SENTENCE = "The dogs' owners aren't here at 10:45.  They'LL wait, won't they?\nNo. "
 
 
 @exercise
 def exercise_1(pieces: Any) -> str | None:
-    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+    if not is_list_of(pieces, str):
         return f"Give a list of strings, not {pieces!r}."
     if "" in pieces:
-        return "One of your pieces is empty, and a piece never is."
+        return "One of your pieces is empty; a piece never is."
     joined = "".join(pieces)
     if joined != SENTENCE:
         alike = max(n for n in range(len(SENTENCE) + 1) if joined.startswith(SENTENCE[:n]))
-        behind = SENTENCE[max(0, alike - 12) : alike]
-        return f"Your pieces, joined, are not the sentence: they part behind {behind!r}."
+        before = SENTENCE[max(0, alike - 12) : alike]
+        return f"Your pieces, joined, are not the sentence: they differ after {before!r}."
     for given, expected in zip(pieces, presplit.pieces(SENTENCE, [presplit.GPT2]), strict=False):
         if given != expected:
             longer = "long" if len(given) > len(expected) else "short"
@@ -32,7 +32,7 @@ def exercise_1(pieces: Any) -> str | None:
     return None
 
 
-def _special_cases() -> Iterator[tuple[str, list[str]]]:
+def _texts_and_names() -> Iterator[tuple[str, list[str]]]:
     yield "Sit!<end>Up!", ["<end>"]
     yield "Sit!<|end|>Up!", ["<|end|>"]
     yield "a|b<|end|>end", ["<|end|>"]
@@ -53,11 +53,11 @@ def _special_cases() -> Iterator[tuple[str, list[str]]]:
 
 @exercise
 def exercise_2(mended: Callable[[str, list[str]], list[str]]) -> str | None:
-    for text, names in _special_cases():
+    for text, names in _texts_and_names():
         expected = [part for part, _ in special.parts(text, names)]
         got = mended(text, list(names))
         if got != expected:
-            return f"For {text!r} and the names {names} you give {got!r}; it should be {expected!r}."
+            return f"For {text!r} and the names {names} you return {got!r}; it should be {expected!r}."
     return None
 
 
@@ -77,8 +77,8 @@ NUMBERS = [
 ]
 
 
-def grouped_from_right(digits: str) -> list[str]:
-    """A run of digits, cut into groups of three from the right."""
+def group_from_right(digits: str) -> list[str]:
+    """Cut a run of digits into groups of three, from the right."""
     first = len(digits) % 3
     groups = [digits[:first]] if first else []
     return groups + [digits[i : i + 3] for i in range(first, len(digits), 3)]
@@ -86,20 +86,24 @@ def grouped_from_right(digits: str) -> list[str]:
 
 @exercise
 def exercise_3(from_the_right: Any) -> str | None:
-    if not isinstance(from_the_right, str):
-        return f"Give a regular expression as a string, not {from_the_right!r}."
+    return compare_pieces(from_the_right, NUMBERS, _from_the_right)
+
+
+def _from_the_right(text: str) -> list[str]:
+    runs = presplit.pieces(text, [r"\p{N}+"])
+    return [part for run in runs for part in (group_from_right(run) if regex.match(r"\p{N}", run) else [run])]
+
+
+def compare_pieces(pattern: Any, texts: Iterable[str], cut: Callable[[str], list[str]]) -> str | None:
+    """Compare the pieces that a learner's pattern makes of texts with those of `cut`."""
+    if not isinstance(pattern, str):
+        return f"Give a regular expression as a string, not {pattern!r}."
     try:
-        expressions = presplit.resolve(from_the_right)
+        expressions = presplit.resolve(pattern)
     except ValueError as error:
         return f"{error}."
-    for text in NUMBERS:
-        runs = presplit.pieces(text, [r"\p{N}+"])
-        expected = [
-            part
-            for run in runs
-            for part in (grouped_from_right(run) if regex.match(r"\p{N}", run) else [run])
-        ]
-        got = presplit.pieces(text, expressions)
+    for text in texts:
+        got, expected = presplit.pieces(text, expressions), cut(text)
         if got != expected:
             return f"The text {text!r} becomes {got!r}; it should be {expected!r}."
     return None
@@ -125,7 +129,7 @@ def _tokenizers() -> Iterator[BPETokenizer]:
     yield BPETokenizer.train(text, 290, special_tokens=reversed(names), progress=False)
 
 
-def _framed(tokenizer: BPETokenizer, messages: list[Message]) -> list[int]:
+def _encode_chat(tokenizer: BPETokenizer, messages: list[Message]) -> list[int]:
     ids: list[int] = []
     for role, text in messages:
         ids.append(tokenizer.special_tokens[f"<|{role}|>"])
@@ -138,26 +142,26 @@ def _framed(tokenizer: BPETokenizer, messages: list[Message]) -> list[int]:
 def exercise_4(encode_chat: Callable[..., list[int]]) -> str | None:
     for tokenizer in _tokenizers():
         for messages in CONVERSATIONS:
-            expected = _framed(tokenizer, messages)
+            expected = _encode_chat(tokenizer, messages)
             got = encode_chat(tokenizer, list(messages))
             if got != expected:
-                return f"For {messages} {_what_differs(tokenizer, got, expected)}"
+                return f"For {messages} {_compare_ids(tokenizer, got, expected)}"
     return None
 
 
-def _what_differs(tokenizer: BPETokenizer, got: Any, expected: list[int]) -> str:
-    if not isinstance(got, list) or not all(isinstance(i, int) for i in got):
-        return f"you give {got!r}; it should be a list of ids."
+def _compare_ids(tokenizer: BPETokenizer, got: Any, expected: list[int]) -> str:
+    if not is_list_of(got, int):
+        return f"you return {got!r}; it should be a list of ids."
     special_ids = set(tokenizer.special_tokens.values())
     frame, found = ([i for i in ids if i in special_ids] for ids in (expected, got))
     if len(found) > len(frame):
         return (
-            f"your ids hold {len(found)} special tokens, and there are {len(frame)} in the frames: "
-            "a text has slipped some in."
+            f"your ids hold {len(found)} special tokens, but only {len(frame)} mark roles and ends: "
+            "a message has slipped some in."
         )
     if found != frame:
         names, given = ([tokenizer.decode([i]) for i in ids] for ids in (frame, found))
-        return f"the special tokens among your ids are {given}; they should be {names}."
+        return f"your ids hold the special tokens {given}; they should be {names}."
     if tokenizer.decode(got) != tokenizer.decode(expected):
         return f"your ids decode to {tokenizer.decode(got)!r}; it should be {tokenizer.decode(expected)!r}."
-    return f"the special tokens are right, and the texts come back, but the ids of a text are not: {got}."
+    return f"you return {got}; the special tokens and the decoded text are right, but some ids are not."

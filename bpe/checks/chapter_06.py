@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from bpe import BPETokenizer
-from bpe.checks import exercise
+from bpe.checks import compare_numbers, exercise, is_list_of
 
 Windows = Callable[[BPETokenizer, str, int], list[str]]
 MakeTokenizer = Callable[[Mapping[str, str], int, int], BPETokenizer]
@@ -15,13 +15,13 @@ SafeCuts = Callable[[BPETokenizer, str], list[int]]
 STORY = "the cat and the hat and the bat on the mat\nthe rat ran at the cat\n"
 
 
-def _trained(text: str, num_merges: int) -> BPETokenizer:
+def _train(text: str, num_merges: int) -> BPETokenizer:
     return BPETokenizer.train(text, len(set(text)) + num_merges, alphabet="characters", progress=False)
 
 
 @exercise
 def exercise_1(windows: Windows) -> str | None:
-    tokenizer = _trained(STORY, 6)
+    tokenizer = _train(STORY, 6)
     for text, size in (
         ("the cat", 2),
         (STORY, 5),
@@ -35,12 +35,12 @@ def exercise_1(windows: Windows) -> str | None:
         found = windows(tokenizer, text, size)
         if found == expected:
             continue
-        call = f"With the tokens {tokenizer.tokens(text)}, windows(tokenizer, {text!r}, {size})"
-        if not isinstance(found, list) or not all(isinstance(piece, str) for piece in found):
-            return f"{call} gave {found!r}; expected was a list of strings."
+        call = f"For the tokens {tokenizer.tokens(text)}, windows(tokenizer, {text!r}, {size})"
+        if not is_list_of(found, str):
+            return f"{call} returned {found!r}; it should be a list of strings."
         if "".join(found) != text:
-            return f"{call} gave {found!r}; joined, the windows should be the whole text."
-        return f"{call} gave {found!r}; expected was {expected!r}."
+            return f"{call} returned {found!r}; joined, the windows should be the whole text."
+        return f"{call} returned {found!r}; it should be {expected!r}."
     return None
 
 
@@ -51,82 +51,76 @@ def exercise_2(make_tokenizer: MakeTokenizer) -> str | None:
     for limit, size in ((8, len(alphabet) + 1), (100, len(alphabet) + 3), (20, len(alphabet))):
         tokenizer = make_tokenizer(splits, size, limit)
         case = (
-            f"With the splits {splits}, where make_tokenizer(splits, {size}, {limit}) should learn from "
+            f"For the splits {splits}, where make_tokenizer(splits, {size}, {limit}) should learn from "
             f"{splits['train'][:limit]!r}"
         )
         if not isinstance(tokenizer, BPETokenizer):
-            return f"make_tokenizer gave a {type(tokenizer).__name__}; expected was a BPETokenizer."
+            return f"make_tokenizer returned a {type(tokenizer).__name__}; it should be a BPETokenizer."
         if tokenizer.alphabet != "characters":
-            return "The tokenizer is one over bytes; expected was alphabet='characters', as in `faulty`."
+            return "The tokenizer works on bytes. Train it with alphabet='characters', as in `faulty`."
         if tokenizer.split:
-            return f"{case}: it has the split {tokenizer.split}. Train it without a pattern."
+            return f"{case}: it has the pattern {tokenizer.split}. Train it without one."
         base = [token for token in tokenizer.vocabulary if token is not None and len(token) == 1]
         if lacking := sorted(set(alphabet).difference(map(str, base))):
             names = ", ".join(map(repr, lacking))
             return f"{case}: the base tokens lack {names}, so not every split can be encoded."
         if len(base) > len(alphabet):
-            return (
-                f"{case}: there are {len(base)} base tokens, and the splits have {len(alphabet)} characters."
-            )
+            return f"{case}: it has {len(base)} base tokens, but the splits have {len(alphabet)} characters."
         learned = [str(token) for token in tokenizer.vocabulary[len(base) :]]
         if strange := [token for token in learned if token not in splits["train"]]:
-            return f"{case}: the token {strange[0]!r} was learned, which the text of train does not hold."
+            return f"{case}: it learned the token {strange[0]!r}, which is not in the train split."
         if late := [token for token in learned if token not in splits["train"][:limit]]:
-            return f"{case}: the token {late[0]!r} was learned, which stands behind the limit."
+            return f"{case}: it learned the token {late[0]!r}, which comes after the limit."
         if tokenizer.vocab_size > size:
-            return (
-                f"{case}: it has {tokenizer.vocab_size} tokens in all, not {size}. The base tokens count too."
-            )
+            return f"{case}: it has {tokenizer.vocab_size} tokens, not {size}. The base tokens count too."
         expected = BPETokenizer.train(
             splits["train"][:limit], size, alphabet="characters", base_tokens=alphabet, progress=False
         )
         if tokenizer.fingerprint != expected.fingerprint:
-            return f"{case}: it learned {learned}; expected was {expected.vocabulary[len(alphabet) :]}."
+            return f"{case}: it learned {learned}; it should be {list(expected.vocabulary[len(alphabet) :])}."
     return None
 
 
 @exercise
 def exercise_3(safe_cuts: SafeCuts) -> str | None:
-    across_lines = _trained("on\nand on\nand on\nand ", 5)
+    across_lines = _train("on\nand on\nand on\nand ", 5)
     for tokenizer, texts in (
-        (_trained("the the the", 2), ("the tenth hat", "t h e", "", "t", "ee")),
-        (_trained("aaaa", 1), ("aaaa",)),
-        (_trained("abc", 0), ("abcba",)),
+        (_train("the the the", 2), ("the tenth hat", "t h e", "", "t", "ee")),
+        (_train("aaaa", 1), ("aaaa",)),
+        (_train("abc", 0), ("abcba",)),
         (across_lines, ("on\nand\non and", "dna\nno")),
-        (_trained(STORY, 12), (STORY, "the that\nthe tat")),
+        (_train(STORY, 12), (STORY, "the that\nthe tat")),
     ):
         for text in texts:
-            if (found := safe_cuts(tokenizer, text)) != (expected := _safe(tokenizer, text)):
-                return _cuts_hint(tokenizer, text, found, expected)
+            if hint := _compare_cuts(tokenizer, text, safe_cuts(tokenizer, text)):
+                return hint
     return None
 
 
-def _safe(tokenizer: BPETokenizer, text: str) -> list[int]:
+def _find_safe_cuts(tokenizer: BPETokenizer, text: str) -> list[int]:
     joints = {
         (str(tokenizer.token(left))[-1], str(tokenizer.token(right))[0]) for left, right in tokenizer.merges
     }
     return [i for i, pair in enumerate(pairwise(text), start=1) if pair not in joints]
 
 
-def _cuts_hint(tokenizer: BPETokenizer, text: str, found: object, expected: list[int]) -> str:
+def _compare_cuts(tokenizer: BPETokenizer, text: str, found: object) -> str | None:
+    def name_neighbours(i: int) -> str:
+        return f", between {text[i - 1]!r} and {text[i]!r}"
+
+    def why_wrong(i: int) -> str:
+        if not 0 < i < len(text):
+            return f"; positions go from 1 to {len(text) - 1}"
+        return f"{name_neighbours(i)}, where some merge joins two tokens"
+
+    hint = compare_numbers(
+        found,
+        _find_safe_cuts(tokenizer, text),
+        "position",
+        why_wrong,
+        lambda i: f"{name_neighbours(i)}, where no merge joins two tokens",
+    )
     merges = ", ".join(
         f"{tokenizer.token(left)!r} + {tokenizer.token(right)!r}" for left, right in tokenizer.merges
     )
-    case = f"With the merges {merges or '(none)'}, safe_cuts(tokenizer, {text!r})"
-    if not isinstance(found, list) or not all(isinstance(i, int) for i in found):
-        return f"{case} gave {found!r}; expected was a list of positions."
-    if extra := [i for i in found if i not in expected]:
-        i = extra[0]
-        if not 0 < i < len(text):
-            return f"{case} gave the position {i}; expected were positions from 1 to {len(text) - 1}."
-        return (
-            f"{case} gave the position {i}, between {text[i - 1]!r} and {text[i]!r}; some merge joins two "
-            f"tokens that meet so."
-        )
-    if missing := [i for i in expected if i not in found]:
-        i = missing[0]
-        return (
-            f"{case} lacks the position {i}, between {text[i - 1]!r} and {text[i]!r}; no merge joins two "
-            f"tokens that meet so."
-        )
-    return f"{case} gave {found}; expected was {expected}, in ascending order and each once."
+    return hint and f"For {text!r} and the merges {merges or '(none)'} {hint}"

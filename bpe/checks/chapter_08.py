@@ -1,4 +1,4 @@
-"""The checks of chapter 8: counts that change, a shortest counterexample, counts in order, a heap."""
+"""The checks of chapter 8: changes of counts, a counterexample, counts in order, encoding with a heap."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from bpe import naive
 from bpe.checks import exercise
+from bpe.checks.chapter_03 import compare_encoding
 from bpe.naive import count_pairs, merge_pair
 
 Pair = tuple[Any, Any]
@@ -27,16 +28,16 @@ def exercise_1(changes: Callable[..., Any]) -> str | None:
         got = changes(list(text), pair, "Z")
         case = f"For the symbols of {text!r} and the pair {pair}"
         if not isinstance(got, dict):
-            return f"{case} you give {got!r}; it should be a dictionary"
+            return f"{case} you return {got!r}; it should be a dictionary."
         if 0 in got.values():
-            return f"{case} you give pairs that do not change: {dict(got)}"
+            return f"{case} you return {dict(got)}; leave out pairs whose count does not change."
         if dict(got) != expected:
-            return f"{case} you give {dict(got)}; it should be {expected}"
+            return f"{case} you return {dict(got)}; it should be {expected}."
     return None
 
 
-def _merged_quickly(symbols: str, pair: Pair) -> tuple[list[str], dict[Pair, int]]:
-    """What the wrong improvement of section 8 makes of a text: its symbols, and the counts above 0."""
+def _merge_in_place(symbols: str, pair: Pair) -> tuple[list[str], dict[Pair, int]]:
+    """Merge a pair as the wrong improvement of section 8 does; return symbols, and the counts above 0."""
     left, right = pair
     text: list[str | None] = [None, *symbols, None]
     before, after = list(range(-1, len(text) - 1)), list(range(1, len(text) + 1))
@@ -60,18 +61,18 @@ def exercise_2(counterexample: Any) -> str | None:
         case (str(text), str(both)) if len(both) == 2:
             pair = both[0], both[1]
         case _:
-            return "Give (text, pair), two strings, the second of two letters, such as ('low', 'lo')"
+            return "Give (text, pair): two strings, the second of two letters, such as ('low', 'lo')."
     if "Z" in text:
-        return "'Z' stands for the new token, so choose other letters"
+        return "'Z' stands for the new token, so choose other letters."
     if pair not in count_pairs(text):
-        return f"The pair {both!r} does not occur in {text!r}"
+        return f"The pair {both!r} does not occur in {text!r}."
     merged = merge_pair(text, pair, "Z")
-    got, counts = _merged_quickly(text, pair)
+    got, counts = _merge_in_place(text, pair)
     if got == merged and counts == count_pairs(merged):
-        return f"In {text!r} the quick way is right: it gives {''.join(got)!r}, and the right counts"
+        return f"For {text!r} the quick way is right: it makes {''.join(got)!r} and counts correctly."
     if len(text) > 3:
         return (
-            f"{text!r} shows it: {''.join(got)!r} instead of {''.join(merged)!r}. But there is a shorter text"
+            f"{text!r} shows it: {''.join(got)!r} instead of {''.join(merged)!r}. But a shorter text exists."
         )
     return None
 
@@ -101,18 +102,16 @@ def exercise_3(add_in_order: Callable[..., Any]) -> str | None:
         given = [(number, dict(counts)) for number, counts in shards]
         got = add_in_order(given)
         if given != shards:
-            return f"Your function changes what it is given: {shards} became {given}"
+            return f"Your function changes what it is given: {shards} became {given}."
         if not isinstance(got, dict) or dict(got) != expected:
-            return f"For {shards} you give {got!r}; it should be {expected}"
+            return f"For {shards} you return {got!r}; it should be {expected}."
         if list(got) != list(expected):
-            return (
-                f"For {shards} the totals are right, in the order {list(got)}; it should be {list(expected)}"
-            )
+            return f"For {shards} the totals are right, but their order is {list(got)}, not {list(expected)}."
     return None
 
 
-class _Asked(dict[Pair, int]):
-    """Merges that count the questions they are asked. Going through all of them is a question for each."""
+class _Merges(dict[Pair, int]):
+    """Merges that count how often a pair is looked up. Going through all of them counts once for each."""
 
     times = 0
 
@@ -137,21 +136,8 @@ class _Asked(dict[Pair, int]):
         return super().items()
 
 
-def _texts_and_merges() -> Iterator[tuple[list[int], dict[Pair, int]]]:
-    yield [1, 2, 1, 2, 3], {(1, 2): 4, (4, 4): 5}
-    yield [1, 2, 3], {(2, 3): 4, (1, 2): 5}
-    yield [1, 1, 1], {(1, 1): 4}
-    yield [], {(1, 2): 4}
-    yield [7], {}
-    rng = random.Random(4)
-    for _ in range(200):
-        symbols = range(rng.randrange(1, 4))
-        steps = naive.learn_merges([rng.choices(symbols, k=40)], [1], 12, len(symbols))
-        yield rng.choices(symbols, k=rng.randrange(20)), {step.pair: step.new_id for step in steps}
-
-
 class _Symbol(int):
-    """A symbol that counts how often one of its kind is compared with another."""
+    """A symbol that counts how often symbols are compared."""
 
     times = 0
     __hash__ = int.__hash__
@@ -161,35 +147,28 @@ class _Symbol(int):
         return super().__eq__(other)
 
 
-# For each symbol of the text: questions about a pair, of which a heap needs about six, and comparisons of
-# symbols, of which it needs about eight, most of them for a dictionary that finds its key.
-ALLOWED, COMPARED = 12, 24
+# Limits per symbol of the text. A heap needs about six lookups of pairs and about eight comparisons of
+# symbols, most of these inside dictionaries.
+LOOKUPS, COMPARISONS = 12, 24
 
 
 @exercise
 def exercise_4(encode_with_heap: Callable[..., Any]) -> str | None:
-    for ids, merges in _texts_and_merges():
-        ranks = {pair: (rank, new) for rank, (pair, new) in enumerate(merges.items())}
-        expected = naive.apply_merges(ids, ranks)
-        given = list(ids)
-        got = encode_with_heap(given, dict(merges))
-        if given != ids:
-            return f"Your function changes the list that it is given: {ids} became {given}"
-        if got != expected:
-            return f"For the ids {ids} and the merges {merges} you give {got}; it should be {expected}"
+    if hint := compare_encoding(encode_with_heap, seed=4):
+        return hint
     text = random.Random(5).choices(range(8), k=1_000)
     steps = naive.learn_merges([text], [1], 150, 8)
-    asked = _Asked({step.pair: _Symbol(step.new_id) for step in steps})
+    asked = _Merges({step.pair: _Symbol(step.new_id) for step in steps})
     _Symbol.times = 0
     encode_with_heap(list(map(_Symbol, text)), asked)
-    if asked.times > ALLOWED * len(text):
+    if asked.times > LOOKUPS * len(text):
         return (
-            f"The ids are right. But for a text of {len(text):,} ids and {len(asked)} merges you ask about "
-            f"{asked.times:,} pairs; with a heap it is fewer than {ALLOWED * len(text):,}"
+            f"The ids are right, but for a text of {len(text):,} ids and {len(asked)} merges you look up "
+            f"{asked.times:,} pairs; with a heap it takes fewer than {LOOKUPS * len(text):,}."
         )
-    if _Symbol.times > COMPARED * len(text):
+    if _Symbol.times > COMPARISONS * len(text):
         return (
-            f"The ids are right. But for a text of {len(text):,} ids and {len(asked)} merges you compare "
-            f"symbols {_Symbol.times:,} times; with a heap it is fewer than {COMPARED * len(text):,}"
+            f"The ids are right, but for a text of {len(text):,} ids and {len(asked)} merges you compare "
+            f"symbols {_Symbol.times:,} times; with a heap it takes fewer than {COMPARISONS * len(text):,}."
         )
     return None

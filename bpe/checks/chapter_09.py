@@ -1,19 +1,19 @@
-"""The checks of chapter 9: GPT-2's letters, tokens out of reach, and a reader of tokenizer.json."""
+"""The checks of chapter 9: GPT-2's letters, unreachable tokens, and a reader of tokenizer.json."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bpe import BPETokenizer, formats
-from bpe.checks import NotStartedError, ReturnedNoneError, exercise
+from bpe.checks import BYTES, case, compare_numbers, exercise, shorten
 from bpe.formats import byte_letters
 
 TEXT = "the cat and the hat and the bat, 月光 and 月色, on the mat\n  the rat ran\n"
-BYTES = [bytes([value]) for value in range(256)]
 
 
 @exercise
@@ -25,11 +25,11 @@ def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
             continue
         shown = f"the letters of all 256 bytes ({letters[:8]!r}, …)" if len(token) == 256 else repr(letters)
         if not isinstance(found, bytes):
-            return f"For {shown} you give {_short(found)}; it should be of type bytes."
+            return f"For {shown} you return {shorten(found)}; it should be of type bytes."
         if len(token) == 256:
             wrong = next((k for k, value in enumerate(found) if value != k), len(found))
-            return f"For {shown} byte 0x{wrong:02x} is not what it should be."
-        return f"For {shown} you give {found!r}; it should be {token!r}."
+            return f"For {shown} byte 0x{wrong:02x} of what you return is wrong."
+        return f"For {shown} you return {found!r}; it should be {token!r}."
     for letters, alien in (("a b", " "), ("Ġ月", "月"), ("Ġnew\n", "\n")):
         try:
             found = from_letters(letters)
@@ -39,25 +39,23 @@ def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
             return f"For {letters!r} the message of your ValueError, {str(error)!r}, does not name {alien!r}."
         except LookupError as error:
             kind = type(error).__name__
-            return f"For {letters!r} you raise {kind}; it should be a ValueError, as {alien!r} is no letter."
-        return f"For {letters!r} you give {_short(found)}; it should raise a ValueError."
+            return f"For {letters!r} you raise {kind}; it should be ValueError: no byte is written {alien!r}."
+        return f"For {letters!r} you return {shorten(found)}; it should raise ValueError."
     return None
 
 
-def _short(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
-
-
 def _tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
-    """Small tokenizers, each with what is particular about it."""
+    """Small tokenizers, each with what is special about it."""
     trained = BPETokenizer.train(TEXT, 280, pattern="gpt2", progress=False)
-    yield "trained with the split of GPT-2", trained
+    yield "trained with GPT-2's pattern", trained
     unmade = [*BYTES, b"xy", b"ab"]
-    yield "where no merge makes b'xy'", BPETokenizer(unmade, [(97, 98)])
-    yield "the same with whole_pieces", BPETokenizer(unmade, [(97, 98)], whole_pieces=True)
+    yield "in which no merge makes b'xy'", BPETokenizer(unmade, [(97, 98)])
+    yield (
+        "in which no merge makes b'xy', with whole_pieces",
+        BPETokenizer(unmade, [(97, 98)], whole_pieces=True),
+    )
     across = [*BYTES, b"a b", b"ab", b" b"]
-    yield "cut at white space", BPETokenizer(across, [(97, 98)], "words", whole_pieces=True)
+    yield "that splits at whitespace", BPETokenizer(across, [(97, 98)], "words", whole_pieces=True)
     front = [None, None, *BYTES, None, b"ab", b"ba"]
     special = {"<|end|>": 0, "<|月|>": 1}
     yield "with special tokens in front and a hole", BPETokenizer(front, [(99, 100)], "gpt2", special)
@@ -66,7 +64,7 @@ def _tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
     yield "with pieces of 月", BPETokenizer(pieces, [(moon[0], moon[1]), (256, moon[2])])
 
 
-def _out_of_reach(tokenizer: BPETokenizer) -> list[int]:
+def _find_unreachable(tokenizer: BPETokenizer) -> list[int]:
     found: list[int] = []
     for i, token in enumerate(tokenizer.vocabulary):
         try:
@@ -81,24 +79,25 @@ def _out_of_reach(tokenizer: BPETokenizer) -> list[int]:
 @exercise
 def exercise_2(unreachable: Callable[[BPETokenizer], list[int]]) -> str | None:
     for kind, tokenizer in _tokenizers():
-        found, expected = unreachable(tokenizer), _out_of_reach(tokenizer)
-        if found == expected:
-            continue
-        case = f"For a tokenizer {kind}"
-        if not isinstance(found, list) or not all(isinstance(i, int) for i in found):
-            return f"{case} you give {_short(found)}; it should be a list of ids."
-        if extra := sorted(set(found) - set(expected)):
-            return f"{case} you give the id {extra[0]}{_why_not(tokenizer, extra[0])}."
-        if missing := sorted(set(expected) - set(found)):
-            token = tokenizer.token(missing[0])
-            return f"{case} you leave out the id {missing[0]}, {token!r}, which its text does not give."
-        return f"{case} you give {_short(found)}; it should be ascending, each id once."
+        hint = compare_numbers(
+            unreachable(tokenizer),
+            _find_unreachable(tokenizer),
+            "id",
+            partial(_explain_wrong, tokenizer),
+            partial(_explain_missing, tokenizer),
+        )
+        if hint:
+            return f"For a tokenizer {kind} {hint}"
     return None
 
 
-def _why_not(tokenizer: BPETokenizer, i: int) -> str:
+def _explain_missing(tokenizer: BPETokenizer, i: int) -> str:
+    return f", {tokenizer.token(i)!r}, which is not what its text is encoded as"
+
+
+def _explain_wrong(tokenizer: BPETokenizer, i: int) -> str:
     if not 0 <= i < tokenizer.vocab_size:
-        return ", and there is no such id"
+        return ", which does not exist"
     if i in tokenizer.special_tokens.values():
         return ", which is a special token"
     token = tokenizer.token(i)
@@ -108,35 +107,35 @@ def _why_not(tokenizer: BPETokenizer, i: int) -> str:
         assert isinstance(token, bytes)
         text = token.decode()
     except UnicodeDecodeError:
-        return f", {token!r}, which is no text"
-    return f", {token!r}; the text {text!r} is encoded as exactly that"
+        return f", {token!r}, which is not valid UTF-8"
+    return f", {token!r}, but the text {text!r} is encoded as exactly this id"
 
 
 def _files() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The content of files, each with what is particular about it."""
+    """The contents of files, each with what is special about it."""
     plain = BPETokenizer.train(TEXT, 275, progress=False)
-    yield "without a split", _written(plain)
-    yield "with the split of GPT-2", _written(BPETokenizer.train(TEXT, 280, pattern="gpt2", progress=False))
+    yield "without a pattern", _write(plain)
+    yield "with GPT-2's pattern", _write(BPETokenizer.train(TEXT, 280, pattern="gpt2", progress=False))
     named = BPETokenizer.train(
         TEXT, 285, pattern=["verse", "words"], special_tokens=["<|end|>", "the cat"], progress=False
     )
-    yield "with two splits and special tokens", _written(named)
-    older = _written(named)
+    yield "with two patterns and special tokens", _write(named)
+    older = _write(named)
     older["model"]["merges"] = [" ".join(merge) for merge in older["model"]["merges"]]
     yield "with merges as strings", older
-    without = _written(plain)
+    without = _write(plain)
     del without["model"]["ignore_merges"]
     yield "without ignore_merges", without
     front = [None, *BYTES, b"th", b"the"]
     yield (
         "with a special token at 0",
-        _written(BPETokenizer(front, [(117, 105), (257, 102)], None, {"<|begin|>": 0})),
+        _write(BPETokenizer(front, [(117, 105), (257, 102)], None, {"<|begin|>": 0})),
     )
     whole = BPETokenizer([*BYTES, b"xyz"], [], "gpt2", whole_pieces=True)
-    yield "with ignore_merges", _written(whole)
+    yield "with ignore_merges", _write(whole)
 
 
-def _written(tokenizer: BPETokenizer) -> dict[str, Any]:
+def _write(tokenizer: BPETokenizer) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
         formats.save_tokenizers_json(tokenizer, path)
@@ -155,30 +154,25 @@ def _read(file: dict[str, Any]) -> BPETokenizer:
 def exercise_3(read_json: Callable[[dict[str, Any]], BPETokenizer]) -> str | None:
     for kind, file in _files():
         expected = _read(file)
-        try:
+        with case(f"For a file {kind}"):
             found = read_json(json.loads(json.dumps(file)))
-        except NotStartedError:
-            raise
-        except ReturnedNoneError:
-            return f"For a file {kind} you give None. Is a `return` missing?"
-        except Exception as error:  # told here, since the whole file would stand in the usual message
-            return f"For a file {kind} your code raised {type(error).__name__}: {error}."
         if not isinstance(found, BPETokenizer):
-            return f"For a file {kind} you give {_short(found)}; it should be a BPETokenizer."
-        if found.fingerprint == expected.fingerprint:
+            return f"For a file {kind} you return {shorten(found)}; it should be a BPETokenizer."
+        if found == expected:
             continue
         for part in ("special_tokens", "vocabulary", "merges", "split", "whole_pieces"):
             got, wanted = getattr(found, part), getattr(expected, part)
             if got != wanted:
-                return f"For a file {kind}, {part} of your tokenizer is wrong: {_first(got, wanted)}."
+                difference = _first_difference(got, wanted)
+                return f"For a file {kind}, `{part}` of your tokenizer is wrong: {difference}."
     return None
 
 
-def _first(got: Any, wanted: Any) -> str:
-    """Where two parts of a tokenizer begin to differ."""
+def _first_difference(got: Any, wanted: Any) -> str:
+    """The first difference between two values of an attribute, in words."""
     if not isinstance(got, (list, tuple)):
-        return f"{_short(got)}, and it should be {_short(wanted)}"
+        return f"{shorten(got)}; it should be {shorten(wanted)}"
     for k, (one, other) in enumerate(zip(got, wanted, strict=False)):
         if one != other:
-            return f"number {k} is {_short(one)}, and it should be {_short(other)}"
-    return f"there are {len(got)}, and there should be {len(wanted)}"
+            return f"item {k} is {shorten(one)}; it should be {shorten(other)}"
+    return f"it has {len(got)} items; it should have {len(wanted)}"

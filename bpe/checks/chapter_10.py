@@ -1,4 +1,4 @@
-"""The checks of chapter 10: words from tokens, the longest piece first, and how often a piece is used."""
+"""The checks of chapter 10: words from tokens, longest piece first, expected use of pieces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bpe.subwords import lattice, unigram_training
 from bpe.subwords.words import END
 
 
-def _words(tokens: list[str]) -> list[str]:
+def _join_words(tokens: list[str]) -> list[str]:
     *words, rest = "".join(token.replace(END, " ") for token in tokens).split(" ")
     return [*words, rest] if rest else words
 
@@ -31,11 +31,13 @@ def exercise_1(words_of: Callable[[list[str]], list[str]]) -> str | None:
         given = list(tokens)
         found = words_of(tokens)
         if tokens != given:
-            return f"For {given} you changed the list that you were given."
-        if found != (expected := _words(tokens)):
-            hint = f"For {tokens} you give {found!r}; it should be {expected!r}."
+            return f"Your function changes the list that it is given: {given} became {tokens}."
+        if found != (expected := _join_words(tokens)):
+            hint = f"For {tokens} you return {found!r}; it should be {expected!r}."
             if found == [word.rstrip(END) for word in expected]:
-                hint += " (`rstrip` takes off every < / w > at the end; `removesuffix` takes the whole mark.)"
+                hint += (
+                    " (`rstrip` removes any of < / w > at the end; `removesuffix` removes the whole mark.)"
+                )
             return hint
     return None
 
@@ -61,13 +63,14 @@ def exercise_2(longest_first: Callable[[str, set[str]], list[str]]) -> str | Non
         found = longest_first(word, set(pieces))
         if found != expected:
             return (
-                f"For {word!r} and the pieces {', '.join(sorted(pieces)) or '(none)'} you give {found!r}; "
+                f"For {word!r} and the pieces {', '.join(sorted(pieces)) or '(none)'} you return {found!r}; "
                 f"it should be {expected!r}."
             )
     return None
 
 
-def _expected(text: str, probability: dict[str, float]) -> dict[str, float]:
+def _share_use(text: str, probability: dict[str, float]) -> dict[str, float]:
+    """How often each piece is used, over all ways to cut the text, including ways that lead nowhere."""
     scores = {piece: math.log(share) for piece, share in probability.items()}
     longest = max(map(len, scores))
     use: dict[str, float] = {}
@@ -82,42 +85,44 @@ def _cases() -> Iterator[tuple[str, dict[str, float]]]:
     yield "ab", {"a": 0.25, "b": 0.25, "ab": 0.5}
     yield "aaa", {"a": 0.5, "aa": 0.5}
     yield "abc", {"a": 0.2, "bc": 0.3, "ab": 0.1, "c": 0.2, "b": 0.1, "x": 0.1}
-    # "ca" leads to a place from which nothing goes on.
+    # No piece continues the text after "ca".
     yield "cab", {"c": 0.2, "ca": 0.5, "ab": 0.3}
     yield "ab" * 30, {"a": 0.3, "b": 0.3, "ab": 0.2, "ba": 0.1, "aba": 0.1}
 
 
-def _used(text: str, probability: dict[str, float]) -> dict[str, float]:
-    """What is expected, without roads that lead nowhere."""
+def _expect_use(text: str, probability: dict[str, float]) -> dict[str, float]:
+    """The same, without pieces of ways that lead nowhere."""
     ends = [False] * len(text) + [True]
     for begin in range(len(text) - 1, -1, -1):
         ends[begin] = any(ends[begin + len(p)] for p in probability if text.startswith(p, begin))
     reached = {0}
-    roads: set[str] = set()
+    used: set[str] = set()
     for begin in range(len(text)):
         for piece in probability:
             end = begin + len(piece)
             if begin in reached and text.startswith(piece, begin) and ends[end]:
                 reached.add(end)
-                roads.add(piece)
-    return {piece: share for piece, share in _expected(text, probability).items() if piece in roads}
+                used.add(piece)
+    return {piece: share for piece, share in _share_use(text, probability).items() if piece in used}
 
 
 @exercise
 def exercise_3(expected_use: Callable[[str, dict[str, float]], dict[str, float]]) -> str | None:
     for text, probability in _cases():
-        expected = _used(text, probability)
+        expected = _expect_use(text, probability)
         found = expected_use(text, dict(probability))
         case = f"For {text[:8]!r}{'…' if len(text) > 8 else ''} and {probability}"
         if not isinstance(found, dict):
-            return f"{case} you give {type(found).__name__}; it should be a dictionary."
+            return f"{case} you return a {type(found).__name__}; it should be a dictionary."
         if extra := sorted(set(found) - set(expected), key=repr):
-            return f"{case} you give an entry for {extra[0]!r}, which no way uses."
+            return f"{case} you return an entry for {extra[0]!r}, which no way to cut the text uses."
         if missing := sorted(set(expected) - set(found)):
-            return f"{case} there is no entry for {missing[0]!r}, which some ways use."
+            return f"{case} you return no entry for {missing[0]!r}, which some ways to cut the text use."
         for piece, share in expected.items():
             if not isinstance(found[piece], Real):
-                return f"{case} you give {found[piece]!r} for {piece!r}; it should be the number {share:.4f}."
+                return (
+                    f"{case} you return {found[piece]!r} for {piece!r}; it should be the number {share:.4f}."
+                )
             if not math.isclose(found[piece], share, rel_tol=1e-6):
-                return f"{case} you give {found[piece]:.4f} for {piece!r}; it should be {share:.4f}."
+                return f"{case} you return {found[piece]:.4f} for {piece!r}; it should be {share:.4f}."
     return None

@@ -1,11 +1,11 @@
-"""The checks of chapter 11: what fits into a context, a ratio without faults, the fewest merges."""
+"""The checks of chapter 11: what fits into a context, bytes per token, the fewest merges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from bpe import BPETokenizer
-from bpe.checks import ReturnedNoneError, exercise
+from bpe.checks import case, exercise, shorten
 
 Encode = Callable[[str], list[int]]
 Decode = Callable[[list[int]], str]
@@ -17,7 +17,7 @@ def _by_bytes(text: str) -> list[int]:
 
 
 def _by_letters(text: str) -> list[int]:
-    """Small letters of ASCII have ids, everything else is unknown: 26."""
+    """Lower-case ASCII letters have ids 0 to 25; everything else is unknown, 26."""
     return [ord(c) - ord("a") if "a" <= c <= "z" else 26 for c in text]
 
 
@@ -30,7 +30,7 @@ def _from_letters(ids: list[int]) -> str:
 
 
 def _by_pairs(text: str) -> list[int]:
-    """Each two characters are a token, and what is left: "abc" has two. Joined texts have fewer."""
+    """Two characters a token, and a last one alone: "abc" has two tokens, and joined texts have fewer."""
     return [ord(text[k]) for k in range(0, len(text), 2)]
 
 
@@ -57,14 +57,14 @@ def exercise_1(fitting: Callable[[Encode, list[str], int], int]) -> str | None:
         if found != expected:
             lengths = [len(encode(sentence)) for sentence in sentences]
             return (
-                f"The sentences {sentences} have {lengths} tokens; into {num_tokens} fit {expected} of them, "
-                f"from the first on, and you give {found!r}."
+                f"The sentences {sentences} have {lengths} tokens, so the number that fits into "
+                f"{num_tokens}, from the first on, is {expected}; you return {found!r}."
             )
     return None
 
 
 def _cases() -> Iterator[tuple[str, list[str], Encode, Decode]]:
-    """What is tried in exercise 2: how it is encoded, in words; the lines; there and back."""
+    """The cases of exercise 2: the encoding in words, the lines, encode, decode."""
     yield "Encoded byte by byte", ["abc"], _by_bytes, _from_bytes
     yield "Encoded byte by byte", ["aab", "cc"], _by_bytes, _from_bytes
     tokenizer = BPETokenizer.train("abab abab abab", 258, progress=False)
@@ -72,9 +72,9 @@ def _cases() -> Iterator[tuple[str, list[str], Encode, Decode]]:
     yield "With the tokens 'ab' and 'abab'", ["abab", "ccc"], tokenizer.encode, tokenizer.decode
     yield "With the tokens 'ab' and 'abab'", ["abab", "", "c"], tokenizer.encode, tokenizer.decode
     yield "With the tokens 'ab' and 'abab'", ["月ab"], tokenizer.encode, tokenizer.decode
-    yield "Encoded letter by letter, all others unknown", ["a月", "b"], _by_letters, _from_letters
+    yield "Encoded letter by letter, everything else unknown", ["a月", "b"], _by_letters, _from_letters
     shortened = "".join
-    yield "With a decode that forgets", ["abc"], _by_bytes, lambda ids: shortened(map(chr, ids[:1]))
+    yield "With a decode that loses text", ["abc"], _by_bytes, lambda ids: shortened(map(chr, ids[:1]))
 
 
 @exercise
@@ -84,26 +84,22 @@ def exercise_2(bytes_per_token: Callable[[list[str], Encode, Decode], float]) ->
         number = sum(len(encode(line)) for line in lines)
         found = bytes_per_token(list(lines), encode, decode)
         if not isinstance(found, (int, float)):
-            return f"{how}, the lines {lines} give {found!r}; it should be a number."
+            return f"{how}, you return {found!r} for the lines {lines}; it should be a number."
         if not abs(found - size / number) <= 1e-9:  # NaN neither
-            return f"{how}, the lines {lines} have {size} bytes in {number} tokens; you give {found:.4g}."
+            return f"{how}, the lines {lines} have {size} bytes in {number} tokens; you return {found:.4g}."
     for lines in ([], ["", ""]):
+        expected = f"For the lines {lines}, which have no tokens, it should raise ValueError"
         try:
-            found = bytes_per_token(list(lines), _by_bytes, _from_bytes)
+            with case(f"{expected}, but"):
+                found = bytes_per_token(list(lines), _by_bytes, _from_bytes)
         except ValueError:
             continue
-        except (ArithmeticError, ReturnedNoneError) as error:
-            given = "nothing" if isinstance(error, ReturnedNoneError) else f"a {type(error).__name__}"
-        else:
-            given = repr(found)
-        return (
-            f"For the lines {lines} there are no tokens, so it should raise a ValueError; you give {given}."
-        )
+        return f"{expected}, but you return {found!r}."
     return None
 
 
-def _tokens(tokenizer: BPETokenizer, text: str) -> list[int]:
-    """How many tokens the text has with the first 0, 1, 2, … merges."""
+def _count_tokens(tokenizer: BPETokenizer, text: str) -> list[int]:
+    """The number of tokens of the text with the first 0, 1, 2, … merges."""
     return [
         len(BPETokenizer(tokenizer.vocabulary[: 256 + k], tokenizer.merges[:k], tokenizer.split).encode(text))
         for k in range(len(tokenizer.merges) + 1)
@@ -115,45 +111,33 @@ def exercise_3(fewest_merges: Callable[[BPETokenizer, str, int], int]) -> str | 
     for pattern, size in ((None, 280), ("ca", 275), (None, 256)):
         tokenizer = BPETokenizer.train(STORY, size, pattern=pattern, progress=False)
         kind = f"trained to {len(tokenizer.merges)} merges" + (
-            f" with the split {pattern!r}" if pattern else ""
+            f" with the pattern {pattern!r}" if pattern else ""
         )
         for text in ("the cat and the rat", "月光", "xyz", STORY):
-            lengths = _tokens(tokenizer, text)
+            lengths = _count_tokens(tokenizer, text)
             for limit in sorted({lengths[0] + 1, *lengths, lengths[-1] - 1}, reverse=True):
                 expected = next((k for k, length in enumerate(lengths) if length <= limit), None)
-                call = f"For a tokenizer {kind}, {_short(text)} and a limit of {limit}"
-                if hint := _compared(fewest_merges, tokenizer, text, limit, expected, lengths, call):
-                    return hint
+                call = f"For a tokenizer {kind}, {shorten(text)} and a limit of {limit}"
+                try:
+                    found = fewest_merges(tokenizer, text, limit)
+                except ValueError as error:
+                    if expected is None:
+                        continue
+                    outcome = f"{expected} merges give {lengths[expected]} tokens"
+                    return f"{call} you raise ValueError ({error}), but {outcome}."
+                if hint := _compare_merges(found, expected, lengths, limit):
+                    return f"{call} you return {found!r}{hint}."
     return None
 
 
-def _short(text: str) -> str:
-    return repr(text) if len(text) < 30 else f"{text[:20]!r}…"
-
-
-def _compared(
-    fewest_merges: Callable[[BPETokenizer, str, int], int],
-    tokenizer: BPETokenizer,
-    text: str,
-    limit: int,
-    expected: int | None,
-    lengths: list[int],
-    call: str,
-) -> str | None:
-    try:
-        found = fewest_merges(tokenizer, text, limit)
-    except ValueError as error:
-        if expected is None:
-            return None
-        return f"{call} you raise a ValueError, {error}; {expected} merges give {lengths[expected]} tokens."
-    if expected is None:
-        return (
-            f"{call} you give {found!r}; with all merges there are {lengths[-1]} tokens: raise a ValueError."
-        )
+def _compare_merges(found: object, expected: int | None, lengths: list[int], limit: int) -> str | None:
+    """What is wrong with a number of merges. lengths: the number of tokens after 0, 1, 2, … merges."""
     if found == expected:
         return None
+    if expected is None:
+        return f", but all merges still leave {lengths[-1]} tokens: raise ValueError"
     if not isinstance(found, int) or not 0 <= found < len(lengths):
-        return f"{call} you give {found!r}; it should be a number from 0 to {len(lengths) - 1}."
+        return f"; it should be a number from 0 to {len(lengths) - 1}"
     if lengths[found] > limit:
-        return f"{call} you give {found}; with so many merges there are {lengths[found]} tokens."
-    return f"{call} you give {found}; fewer merges are enough."
+        return f", but {found} merges leave {lengths[found]} tokens"
+    return ", but fewer merges are enough"

@@ -1,4 +1,4 @@
-"""The checks of chapter 12: what digits are worth, cuts around a point, scaffolding, and token healing."""
+"""The checks of chapter 12: worth of digits, digits around a point, scaffolding, token healing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any
 
 import regex
 
-from bpe import BPETokenizer, presplit
-from bpe.checks import exercise
-from bpe.checks.chapter_04 import grouped_from_right
-
-BYTES = [bytes([value]) for value in range(256)]
+from bpe import BPETokenizer
+from bpe.checks import BYTES, compare_numbers, exercise, is_list_of, shorten
+from bpe.checks.chapter_04 import compare_pieces, group_from_right
 
 Worth = list[tuple[str, Fraction]]
 
@@ -30,7 +28,7 @@ def _number_tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
     )
 
 
-def _worth(tokenizer: BPETokenizer, number: str) -> Worth:
+def _find_worth(tokenizer: BPETokenizer, number: str) -> Worth:
     left = len(number.partition(".")[0])  # digits before the point that are still to come
     worth: Worth = []
     for i in tokenizer.encode(number):
@@ -49,15 +47,15 @@ def exercise_1(worth_of_tokens: Callable[[BPETokenizer, str], Worth]) -> str | N
     numbers = ("7", "1234567", "1000", "12.5", "0.25", "12345.678", "3.14159", "100.007", "21.50")
     for kind, tokenizer in _number_tokenizers():
         for number in numbers:
-            found, expected = worth_of_tokens(tokenizer, number), _worth(tokenizer, number)
+            found, expected = worth_of_tokens(tokenizer, number), _find_worth(tokenizer, number)
             if found == expected:
                 continue
             case = f"For {number!r} and a tokenizer {kind}"
-            if not isinstance(found, list) or not all(isinstance(p, tuple) and len(p) == 2 for p in found):
-                return f"{case} you give {_short(found)}; it should be a list of pairs."
+            if not is_list_of(found, tuple) or any(len(pair) != 2 for pair in found):
+                return f"{case} you return {shorten(found)}; it should be a list of pairs."
             tokens, given = [token for token, _ in expected], [token for token, _ in found]
             if given != tokens:
-                return f"{case} your tokens are {_short(given)}; they should be {tokens}."
+                return f"{case} your tokens are {shorten(given)}; they should be {tokens}."
             for (token, value), (_, wanted) in zip(found, expected, strict=True):
                 if value != wanted:
                     shown = value if isinstance(value, (int, float, Fraction)) else repr(value)
@@ -82,55 +80,49 @@ NUMBERS = (
 )
 
 
-def _around_the_point(text: str) -> list[str]:
+def _cut_around_the_point(text: str) -> list[str]:
     pieces: list[str] = []
     for match in regex.finditer(r"(?<=\p{N}\.)\p{N}+|\p{N}+|\P{N}+", text):
         run, start = match.group(), match.start()
-        behind = start > 1 and text[start - 1] == "." and regex.match(r"\p{N}", text[start - 2])
+        after_point = start > 1 and text[start - 1] == "." and regex.match(r"\p{N}", text[start - 2])
         if not regex.match(r"\p{N}", run):
             pieces.append(run)
-        elif behind:
+        elif after_point:
             pieces += [run[k : k + 3] for k in range(0, len(run), 3)]
         else:
-            pieces += grouped_from_right(run)
+            pieces += group_from_right(run)
     return pieces
 
 
 @exercise
 def exercise_2(around_the_point: Any) -> str | None:
-    if not isinstance(around_the_point, str):
-        return f"Give a regular expression as a string, not {around_the_point!r}."
-    try:
-        expressions = presplit.resolve(around_the_point)
-    except ValueError as error:
-        return f"{error}."
-    for text in NUMBERS:
-        expected, found = _around_the_point(text), presplit.pieces(text, expressions)
-        if found != expected:
-            return f"The text {text!r} becomes {found!r}; it should be {expected!r}."
-    return None
+    return compare_pieces(around_the_point, NUMBERS, _cut_around_the_point)
 
 
 TEXT = "the American harbour, an American boat, the Americans and their American boats\n"
 
 
-def _trained() -> Iterator[tuple[str, BPETokenizer, str]]:
-    """Tokenizers and texts, each with what is particular about them."""
+def _tokenizers_and_texts() -> Iterator[tuple[str, BPETokenizer, str]]:
+    """Tokenizers and texts, each with what is special about them."""
     trained = BPETokenizer.train(TEXT, 280, pattern="gpt2", progress=False)
     yield "a trained tokenizer and its own text", trained, TEXT
     yield "a trained tokenizer and a text without the long words", trained, "the boat and the boats"
     permuted = [b"abcd", *BYTES, b"cd", b"ab", b"xy"]
     merges = [(1 + 97, 1 + 98), (1 + 99, 1 + 100), (258, 257), (1 + 120, 1 + 121)]
     yield "a tokenizer whose ids do not follow the merges", BPETokenizer(permuted, merges), "abcd"
-    yield "the same tokenizer, where a part occurs by itself", BPETokenizer(permuted, merges), "abcd ab"
+    yield (
+        "the same tokenizer and a text in which a part occurs alone",
+        BPETokenizer(permuted, merges),
+        "abcd ab",
+    )
     yield "an empty text", trained, ""
     unmade = BPETokenizer([*BYTES, b"no"], [], "gpt2", whole_pieces=True)
     yield "a token that no merge makes", unmade, "no"
     chat = trained.with_special_tokens(["<|end|>"])
-    yield "a text that holds the name of a special token", chat, "the <|end|> American"
+    yield "a text that contains a special token", chat, "the <|end|> American"
 
 
-def _scaffolding(tokenizer: BPETokenizer, text: str) -> list[int]:
+def _find_scaffolding(tokenizer: BPETokenizer, text: str) -> list[int]:
     ids = {token: i for i, token in enumerate(tokenizer.vocabulary) if token is not None}
     made = set(tokenizer.encode(text, disallowed_special=()))
     needed = set(made)
@@ -143,9 +135,9 @@ def _scaffolding(tokenizer: BPETokenizer, text: str) -> list[int]:
 
 @exercise
 def exercise_3(scaffolding: Callable[[BPETokenizer, str], list[int]]) -> str | None:
-    for kind, tokenizer, text in _trained():
-        found, expected = scaffolding(tokenizer, text), _scaffolding(tokenizer, text)
-        if hint := _ids_differ(tokenizer, found, expected):
+    for kind, tokenizer, text in _tokenizers_and_texts():
+        found, expected = scaffolding(tokenizer, text), _find_scaffolding(tokenizer, text)
+        if hint := _compare_ids(tokenizer, found, expected):
             return f"For {kind} {hint}"
     return None
 
@@ -174,33 +166,20 @@ def exercise_4(heal: Callable[[BPETokenizer, str], tuple[list[int], list[int]]])
             found, (kept, allowed) = heal(tokenizer, prompt), _heal(tokenizer, prompt)
             case = f"For {kind} and the prompt {prompt!r}"
             if not isinstance(found, (tuple, list)) or len(found) != 2 or not isinstance(found[0], list):
-                return f"{case} you give {_short(found)}; it should be two lists of ids."
+                return f"{case} you return {shorten(found)}; it should be two lists of ids."
             if found[0] != kept:
-                return f"{case} the ids that stay are {_short(found[0])}; they should be {_short(kept)}."
-            if hint := _ids_differ(tokenizer, found[1], allowed):
-                return f"{case}, among those that may follow, {hint}"
+                return f"{case} the ids that stay are {shorten(found[0])}; they should be {shorten(kept)}."
+            if hint := _compare_ids(tokenizer, found[1], allowed):
+                return f"{case}, among the ids that may follow, {hint}"
     return None
 
 
-def _ids_differ(tokenizer: BPETokenizer, found: Any, expected: list[int]) -> str | None:
-    """What is wrong with a list of ids, or None."""
-    if found == expected:
-        return None
-    if not isinstance(found, list) or not all(isinstance(i, int) for i in found):
-        return f"you give {_short(found)}; it should be a list of ids."
-    if extra := sorted(set(found) - set(expected)):
-        return f"you give the id {extra[0]}{_named(tokenizer, extra[0])}, which does not belong there."
-    if missing := sorted(set(expected) - set(found)):
-        return f"you leave out the id {missing[0]}{_named(tokenizer, missing[0])}."
-    return f"you give {_short(found)}; it should be ascending, each id once."
+def _compare_ids(tokenizer: BPETokenizer, found: object, expected: list[int]) -> str | None:
+    def name(i: int) -> str:
+        return f", {tokenizer.token(i)!r}"
 
+    def why_wrong(i: int) -> str:
+        exists = 0 <= i < tokenizer.vocab_size
+        return f"{name(i)}, which does not belong there" if exists else ", which does not exist"
 
-def _named(tokenizer: BPETokenizer, i: int) -> str:
-    if not 0 <= i < tokenizer.vocab_size:
-        return ", and there is no such id"
-    return f", {tokenizer.token(i)!r}"
-
-
-def _short(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return compare_numbers(found, expected, "id", why_wrong, name)

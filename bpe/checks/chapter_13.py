@@ -1,4 +1,4 @@
-"""The checks of chapter 13: three more faulty functions to repair, and a promise to write."""
+"""The checks of chapter 13: three more faulty functions to repair, and a property to test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from bpe import BPETokenizer, count_pairs, merge_pair
-from bpe.checks import exercise
+from bpe.checks import BYTES, exercise
+from bpe.checks.chapter_03 import merge_by_replacing
 
 Pair = tuple[str, str]
 Merge = Callable[[Sequence[str], Pair], list[str]]
@@ -31,27 +32,31 @@ def exercise_1(pairs_of: Callable[[list[str]], Mapping[Pair, int]]) -> str | Non
                 expected[pair] = expected.get(pair, 0) + count
         found = pairs_of(list(documents))
         if not isinstance(found, Mapping):
-            return f"For {documents} you give {found!r}; it should be a dictionary."
+            return f"For {documents} you return {found!r}; it should be a dictionary."
         if strange := [key for key in found if not (isinstance(key, tuple) and len(key) == 2)]:
-            return f"For {documents} a key is {strange[0]!r}; it should be a pair, like ('a', 'b')."
+            return (
+                f"For {documents} you return the key {strange[0]!r}; it should be a pair such as ('a', 'b')."
+            )
         for pair in {**expected, **found}:
             got, wanted = found.get(pair, 0), expected.get(pair, 0)
             if got != wanted:
-                return f"For {documents} you count {pair} {_times(got)}; it occurs {_times(wanted)}."
+                return (
+                    f"For {documents} you count {pair} {_count_times(got)}; it occurs {_count_times(wanted)}."
+                )
     return None
 
 
-def _times(count: object) -> str:
+def _count_times(count: object) -> str:
     return f"{count} time{'' if count == 1 else 's'}"
 
 
 def _tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
-    yield "that has bytes alone", BPETokenizer([bytes([value]) for value in range(256)])
+    yield "without merges", BPETokenizer(BYTES)
     yield "trained on 古物静，古物静", BPETokenizer.train("古物静，古物静", 262, progress=False)
     yield "over characters", BPETokenizer.train("古物�静ab", 6, alphabet="characters", progress=False)
 
 
-# The second holds the sign that stands for broken characters, as a character of its own.
+# The second and third contain U+FFFD, the replacement character, as a character of their own.
 TEXTS = ("古物静", "ab�", "a古�b", "")
 
 
@@ -60,17 +65,17 @@ def exercise_2(shortened: Callable[[BPETokenizer, str, int], str]) -> str | None
     for kind, tokenizer in _tokenizers():
         for text in TEXTS:
             for limit in range(len(tokenizer.encode(text)) + 2):
-                expected = _whole_characters(tokenizer, text, limit)
+                expected = _shorten_to_characters(tokenizer, text, limit)
                 found = shortened(tokenizer, text, limit)
                 if found != expected:
                     return (
-                        f"With a tokenizer {kind}, {text!r} and the limit {limit} you give {found!r}; "
+                        f"For a tokenizer {kind}, {text!r} and the limit {limit} you return {found!r}; "
                         f"it should be {expected!r}."
                     )
     return None
 
 
-def _whole_characters(tokenizer: BPETokenizer, text: str, limit: int) -> str:
+def _shorten_to_characters(tokenizer: BPETokenizer, text: str, limit: int) -> str:
     content = tokenizer.decode_bytes(tokenizer.encode(text)[:limit])
     size = 0
     for end, character in enumerate(text):
@@ -84,7 +89,7 @@ VOCABULARIES: tuple[dict[int, bytes], ...] = (
     {256: b"th", 257: b" the"},
     {0: b"!", 7: b"\n", 255: b"\xff"},
     {256: "月".encode()[:2], 257: "月".encode(), 258: "é".encode()},
-    {i: bytes([i]) for i in range(256)},
+    dict(enumerate(BYTES)),
     {},
 )
 
@@ -97,14 +102,14 @@ def exercise_3(
         string = to_json(dict(vocabulary))
         shown = repr(vocabulary) if len(vocabulary) < 5 else "the vocabulary of all 256 bytes"
         if not isinstance(string, str):
-            return f"For {shown} to_json gives something of type {type(string).__name__}, not a string."
+            return f"For {shown} to_json returns a {type(string).__name__}, not a string."
         try:
             json.loads(string)
         except ValueError:
-            return f"For {shown} to_json gives {string[:60]!r}, which is not JSON."
+            return f"For {shown} to_json returns {string[:60]!r}, which is not JSON."
         found = from_json(string)
         if not isinstance(found, dict):
-            return f"For {shown} from_json gives something of type {type(found).__name__}, not a dict."
+            return f"For {shown} from_json returns a {type(found).__name__}, not a dict."
         if wrong := [key for key in found if type(key) is not int]:
             return f"For {shown} the key {wrong[0]!r} comes back, which is not an int."
         for i in {**vocabulary, **found}:
@@ -113,15 +118,11 @@ def exercise_3(
     return None
 
 
-def _right(symbols: Sequence[str], pair: Pair) -> list[str]:
+def _merge(symbols: Sequence[str], pair: Pair) -> list[str]:
     return merge_pair(symbols, pair, "".join(pair))
 
 
-def _by_replace(symbols: Sequence[str], pair: Pair) -> list[str]:
-    return " ".join(symbols).replace(" ".join(pair), "".join(pair)).split(" ") if symbols else []
-
-
-def _at_once(symbols: Sequence[str], pair: Pair) -> list[str]:
+def _use_twice(symbols: Sequence[str], pair: Pair) -> list[str]:
     starts = {i for i, two in enumerate(pairwise(symbols)) if two == pair}
     return [
         "".join(pair) if i in starts else symbol
@@ -130,40 +131,40 @@ def _at_once(symbols: Sequence[str], pair: Pair) -> list[str]:
     ]
 
 
-def _from_right(symbols: Sequence[str], pair: Pair) -> list[str]:
+def _merge_from_right(symbols: Sequence[str], pair: Pair) -> list[str]:
     mirrored = merge_pair(list(symbols)[::-1], pair[::-1], "".join(pair))
     return mirrored[::-1]
 
 
-def _first_alone(symbols: Sequence[str], pair: Pair) -> list[str]:
+def _merge_first(symbols: Sequence[str], pair: Pair) -> list[str]:
     for i, two in enumerate(pairwise(symbols)):
         if two == pair:
             return [*symbols[:i], "".join(pair), *symbols[i + 2 :]]
     return list(symbols)
 
 
-def _nothing(symbols: Sequence[str], pair: Pair) -> list[str]:
+def _keep_all(symbols: Sequence[str], pair: Pair) -> list[str]:
     return list(symbols)
 
 
-def _last_lost(symbols: Sequence[str], pair: Pair) -> list[str]:
-    return _right(symbols, pair)[: max(1, len(symbols) - 1)]
+def _lose_last(symbols: Sequence[str], pair: Pair) -> list[str]:
+    return _merge(symbols, pair)[: max(1, len(symbols) - 1)]
 
 
-def _either_order(symbols: Sequence[str], pair: Pair) -> list[str]:
-    merged = _right(symbols, pair)
+def _merge_either_order(symbols: Sequence[str], pair: Pair) -> list[str]:
+    merged = _merge(symbols, pair)
     return merge_pair(merged, pair[::-1], "".join(pair[::-1]))
 
 
-# What each does wrong, in words that do not say how to find it.
+# What each does wrong, without saying how to find it.
 FAULTY: tuple[tuple[str, Merge], ...] = (
-    ("that replaces text instead of symbols", _by_replace),
-    ("that uses a symbol twice", _at_once),
-    ("that works from the right", _from_right),
-    ("that merges the first occurrence only", _first_alone),
-    ("that merges nothing", _nothing),
-    ("that may lose the last symbol", _last_lost),
-    ("that merges the pair turned round, too", _either_order),
+    ("that replaces text instead of symbols", merge_by_replacing),
+    ("that uses a symbol twice", _use_twice),
+    ("that works from the right", _merge_from_right),
+    ("that merges the first occurrence only", _merge_first),
+    ("that merges nothing", _keep_all),
+    ("that may lose the last symbol", _lose_last),
+    ("that also merges the reversed pair", _merge_either_order),
 )
 
 INPUTS: tuple[tuple[list[str], Pair], ...] = (
@@ -183,15 +184,17 @@ INPUTS: tuple[tuple[list[str], Pair], ...] = (
 @exercise
 def exercise_4(promise: Callable[[Merge, list[str], Pair], bool]) -> str | None:
     for symbols, pair in INPUTS:
-        answer = promise(_right, list(symbols), pair)
+        answer = promise(_merge, list(symbols), pair)
         if not isinstance(answer, bool):
-            return f"For {symbols} and {pair} your promise gives {answer!r}; it should be True or False."
+            return f"For {symbols} and {pair} your promise returns {answer!r}; it should be True or False."
         if not answer:
-            return f"For {symbols} and {pair} your promise convicts a merge that is right."
+            return f"For {symbols} and {pair} your promise rejects a merge that is right."
     for fault, merge in FAULTY:
-        failing = [(list(s), pair) for s, pair in INPUTS if merge(s, pair) != _right(s, pair)]
+        failing = [(list(s), pair) for s, pair in INPUTS if merge(s, pair) != _merge(s, pair)]
         for symbols, pair in failing:
             if promise(merge, list(symbols), pair):
                 result = merge(symbols, pair)
-                return f"For {symbols} and {pair} your promise acquits a merge {fault}, which gives {result}."
+                return (
+                    f"For {symbols} and {pair} your promise accepts a merge {fault}, which returns {result}."
+                )
     return None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bpe.checks import exercise
+from bpe.checks import case, compare_numbers, exercise, shorten
 
 
 @exercise
@@ -18,14 +18,14 @@ def exercise_2(answer):
     return None if answer == 3 else "count again"
 
 
-def verdict(capsys, check, answer):
+def verdict_of(capsys, check, answer):
     check(answer)
     return capsys.readouterr().out
 
 
 def test_a_function(capsys):
-    assert verdict(capsys, exercise_1, lambda n: n + n) == "exercise 1: correct\n"
-    assert verdict(capsys, exercise_1, lambda n: n + 1) == "exercise 1: not yet. Twice 5 is not 6\n"
+    assert verdict_of(capsys, exercise_1, lambda n: n + n) == "exercise 1: correct\n"
+    assert verdict_of(capsys, exercise_1, lambda n: n + 1) == "exercise 1: not yet. Twice 5 is not 6\n"
 
 
 def documented(n):
@@ -34,29 +34,29 @@ def documented(n):
 
 @pytest.mark.parametrize("stub", [lambda n: ..., lambda n: None, documented])
 def test_an_unwritten_function(capsys, stub):
-    assert verdict(capsys, exercise_1, stub) == "exercise 1: not started\n"
+    assert verdict_of(capsys, exercise_1, stub) == "exercise 1: not started\n"
 
 
 def test_a_function_that_prints_instead_of_returning(capsys):
     def double(n):
         print(2 * n)
 
-    assert verdict(capsys, exercise_1, double) == (
+    assert verdict_of(capsys, exercise_1, double) == (
         "2\nexercise 1: not yet. double(1) returned None. Is a `return` missing?\n"
     )
 
 
 def test_a_value(capsys):
-    assert verdict(capsys, exercise_2, ...) == "exercise 2: not started\n"
-    assert verdict(capsys, exercise_2, 3) == "exercise 2: correct\n"
-    assert verdict(capsys, exercise_2, 4) == "exercise 2: not yet. Count again\n"
+    assert verdict_of(capsys, exercise_2, ...) == "exercise 2: not started\n"
+    assert verdict_of(capsys, exercise_2, 3) == "exercise 2: correct\n"
+    assert verdict_of(capsys, exercise_2, 4) == "exercise 2: not yet. Count again\n"
 
 
 def test_an_error_in_the_answer_is_told_with_the_input(capsys):
     def double(n):
         return n.x
 
-    assert verdict(capsys, exercise_1, double) == (
+    assert verdict_of(capsys, exercise_1, double) == (
         "exercise 1: not yet. double(1) raised AttributeError: 'int' object has no attribute 'x'\n"
     )
 
@@ -73,3 +73,47 @@ def test_a_long_input_is_shortened(capsys):
     told = capsys.readouterr().out
     assert told.endswith("raised ValueError: too long\n")
     assert len(told) < 140
+
+
+@exercise
+def exercise_4(double):
+    with case("For many numbers"):
+        return None if double(list(range(1000))) else "wrong"
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        pytest.param(lambda numbers: ..., "not started", id="not started"),
+        pytest.param(
+            lambda numbers: numbers.x, "not yet. For many numbers your code raised Attri", id="raises"
+        ),
+        pytest.param(
+            lambda numbers: print(end=""), "not yet. For many numbers your code returned None", id="None"
+        ),
+        pytest.param(lambda numbers: numbers, "correct", id="right"),
+    ],
+)
+def test_a_case_is_named_instead_of_the_call(capsys, answer, verdict):
+    assert verdict_of(capsys, exercise_4, answer).startswith(f"exercise 4: {verdict}")
+
+
+@pytest.mark.parametrize(
+    ("found", "hint"),
+    [
+        ([1, 3], None),
+        ((1, 3), "you return (1, 3); it should be a list of ids."),
+        ([1, 2], "you return the id 2, which is wrong."),
+        ([3], "you leave out the id 1, which is needed."),
+        ([3, 1], "you return [3, 1]; it should be in ascending order, each id once."),
+        ([1, 1, 3], "you return [1, 1, 3]; it should be in ascending order, each id once."),
+    ],
+)
+def test_comparing_ids(found, hint):
+    told = compare_numbers(found, [1, 3], "id", lambda i: ", which is wrong", lambda i: ", which is needed")
+    assert told == hint
+
+
+def test_shortening():
+    assert shorten([1, 2]) == "[1, 2]"
+    assert shorten("a" * 1000) == "'" + "a" * 56 + "..."

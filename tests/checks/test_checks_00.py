@@ -26,9 +26,9 @@ def test_not_started(capsys):
 @pytest.mark.parametrize(
     ("wrong", "hint"),
     [
-        (lambda text: text[0], "Of 'tea' it should give 'a', and gave 't'"),
-        (lambda text: text[-1], "Of '' it should give '', and raised IndexError"),
-        (lambda text: text[-1] if text else " ", "Of '' it should give '', and gave ' '"),
+        (lambda text: text[0], "For 'tea' you return 't'; it should be 'a'"),
+        (lambda text: text[-1], "For '' your code raised IndexError; it should return ''"),
+        (lambda text: text[-1] if text else " ", "For '' you return ' '; it should be ''"),
         (lambda text: text.last(), "('tea') raised AttributeError"),
     ],
 )
@@ -39,9 +39,9 @@ def test_wrong_examples(capsys, wrong, hint):
 @pytest.mark.parametrize(
     ("wrong", "hint"),
     [
-        (lambda text: "".join(c + " " for c in text), "should give 't e a', and gave 't e a '"),
-        (list, "should give 't e a', and gave ['t', 'e', 'a']"),
-        (lambda text: " ".join(text.replace(" ", "")), "Of 'a b' it should give 'a   b', and gave 'a b'"),
+        (lambda text: "".join(c + " " for c in text), "you return 't e a '; it should be 't e a'"),
+        (list, "you return ['t', 'e', 'a']; it should be 't e a'"),
+        (lambda text: " ".join(text.replace(" ", "")), "For 'a b' you return 'a b'; it should be 'a   b'"),
         (lambda text: text[0] + "".join(" " + c for c in text[1:]), "('') raised IndexError"),
     ],
 )

@@ -28,12 +28,12 @@ RIGHT = presplit.pieces(check.SENTENCE, [presplit.GPT2])
     ("answer", "verdict"),
     [
         (RIGHT, "exercise 1: correct"),
-        (check.SENTENCE.split(), "Your pieces, joined, are not the sentence: they part behind 'The'"),
-        (RIGHT[:-1], 'they part behind "\'t they?\\nNo."'),
+        (check.SENTENCE.split(), "Your pieces, joined, are not the sentence: they differ after 'The'"),
+        (RIGHT[:-1], 'they differ after "\'t they?\\nNo."'),
         ([*RIGHT, "!"], "t they?\\nNo. '"),
         (presplit.pieces(check.SENTENCE, [presplit.GPT4]), "up to your ' ', which is too short"),
         (["The dogs", *RIGHT[2:]], "up to your 'The dogs', which is too long"),
-        ([*RIGHT, ""], "One of your pieces is empty, and a piece never is."),
+        ([*RIGHT, ""], "One of your pieces is empty; a piece never is."),
         (check.SENTENCE, "Give a list of strings, not \"The dogs'"),
         ([1], "Give a list of strings, not [1]"),
     ],
@@ -74,9 +74,9 @@ def fails_without_names(text, names):
     ("answer", "verdict"),
     [
         (mended, "exercise 2: correct"),
-        (not_escaped, "For 'Sit!<|end|>Up!' and the names ['<|end|>'] you give"),
+        (not_escaped, "For 'Sit!<|end|>Up!' and the names ['<|end|>'] you return"),
         (shortest_first, "For 'if x:        return' and the names ['  ', '    ']"),
-        (names_lost, "you give ['Sit!', 'Up!']; it should be ['Sit!', '<end>', 'Up!']"),
+        (names_lost, "you return ['Sit!', 'Up!']; it should be ['Sit!', '<end>', 'Up!']"),
         (fails_without_names, "For 'no names' and the names []"),
         (
             lambda text, names: mended(text, names) or None,
@@ -144,7 +144,7 @@ encode_all = with_texts(as_text)
     ("answer", "verdict"),
     [
         (encode_all, "exercise 4: correct"),
-        (filled_in, "your ids hold 4 special tokens, and there are 2 in the frames"),
+        (filled_in, "your ids hold 4 special tokens, but only 2 mark roles and ends"),
         (
             with_texts(lambda tokenizer, text: tokenizer.encode(text, allowed_special="all")),
             "slipped some in",
@@ -157,8 +157,11 @@ encode_all = with_texts(as_text)
             with_texts(lambda tokenizer, text: as_text(tokenizer, text.replace("<|end|>", ""))),
             "your ids decode",
         ),
-        (with_texts(lambda tokenizer, text: list(text.encode())), "the ids of a text are not"),
-        (without_end, "among your ids are ['<|user|>']; they should be ['<|user|>', '<|end|>']."),
+        (with_texts(lambda tokenizer, text: list(text.encode())), "but some ids are not"),
+        (
+            without_end,
+            "your ids hold the special tokens ['<|user|>']; they should be ['<|user|>', '<|end|>'].",
+        ),
         (lambda tokenizer, messages: messages, "it should be a list of ids"),
     ],
 )

@@ -61,9 +61,9 @@ SPLIT = BPETokenizer([*(bytes([i]) for i in range(256)), *CHARACTERS], split="ve
     ("answer", "hint"),
     [
         (0.92, "should be a BPETokenizer, not a float"),
-        (BPETokenizer.train("月光月光", 257), "of 257. 256 bytes and 1,500 merges make 1,756"),
+        (BPETokenizer.train("月光月光", 257), "of 257 tokens; 256 bytes and 1,500 merges make 1,756"),
         (BPETokenizer.train("月光月光", 3, alphabet="characters"), "starts from characters"),
-        (SPLIT, "cuts the text first"),
+        (SPLIT, "splits the text first"),
     ],
 )
 def test_larger_of_another_kind(said, answer, hint):
@@ -73,8 +73,8 @@ def test_larger_of_another_kind(said, answer, hint):
 @needs_poems
 def test_larger_from_other_poems(said):
     assert "as after 2,000 poems" in said(check.exercise_1, train())
-    assert "Join them with line feeds" in said(check.exercise_1, train(300, joined=False))
-    assert "it should be 25,057" in said(check.exercise_1, train(300))
+    assert "Join them with newlines" in said(check.exercise_1, train(300, joined=False))
+    assert "it should need 25,057" in said(check.exercise_1, train(300))
 
 
 @needs_poems
@@ -94,12 +94,12 @@ def test_cut_at_punctuation(said):
 
 @needs_poems
 def test_cut_elsewhere(said):
-    assert "of 1,500. 256 bytes" in said(check.exercise_2, train(300, num_merges=1_244), with_mark)
-    assert "`cut` has no split" in said(check.exercise_2, train(), with_mark)
+    assert "of 1,500 tokens; 256 bytes" in said(check.exercise_2, train(300, num_merges=1_244), with_mark)
+    assert "`cut` has no pattern" in said(check.exercise_2, train(), with_mark)
     by_lines = train(300, pattern=r"[^\n]+")
     assert "still has tokens that join a mark" in said(check.exercise_2, by_lines, with_mark)
     line_ends_join = train(300, pattern=r"[，。]")
-    assert "cut elsewhere" in said(check.exercise_2, line_ends_join, with_mark)
+    assert "another text or pattern" in said(check.exercise_2, line_ends_join, with_mark)
 
 
 def mark_at_the_front(tokenizer):
@@ -119,11 +119,14 @@ def mark_or_more(tokenizer):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (mark_at_the_front, "are [人。⏎], with_mark gave [], not [人。⏎]"),
-        (mark_in_the_text, "are [，[e5]], with_mark gave [], not [，[e5]]"),
-        (mark_or_more, "are [，], with_mark gave [，], not []"),
-        (lambda tokenizer: list(map(readable, with_mark(tokenizer))), "gave ['，不'], not [，不]"),
-        (lambda tokenizer: len(with_mark(tokenizer)), "gave 0, not []"),
+        (mark_at_the_front, "are [人。⏎], with_mark returns []; it should be [人。⏎]"),
+        (mark_in_the_text, "are [，[e5]], with_mark returns []; it should be [，[e5]]"),
+        (mark_or_more, "are [，], with_mark returns [，]; it should be []"),
+        (
+            lambda tokenizer: list(map(readable, with_mark(tokenizer))),
+            "returns ['，不']; it should be [，不]",
+        ),
+        (lambda tokenizer: len(with_mark(tokenizer)), "returns 0; it should be []"),
         (lambda tokenizer: tokenizer.no_such_thing, ">) raised AttributeError: "),
     ],
 )
@@ -165,10 +168,10 @@ def too_few(text, num_merges):
     [
         (without_the_lost, r"from_characters('月光月光\n', 0) has the base tokens"),
         (only_merges, r"only_merges('月光月光\n', 0) raised ValueError: vocab_size 0 is too small"),
-        (twice_lost, "'山□山□山□', 1) has 2 merges, not 1. Its vocabulary should be 2 base tokens"),
-        (too_few, r"'月光月光\n', 1) has 0 merges, not 1. Its vocabulary should be 4 base tokens"),
+        (twice_lost, "'山□山□山□', 1) has 2 merges, not 1. Its vocabulary size is 2 base tokens"),
+        (too_few, r"'月光月光\n', 1) has 0 merges, not 1. Its vocabulary size is 4 base tokens"),
         (lambda text, num_merges: BPETokenizer.train(text, 256 + num_merges), "works on bytes"),
-        (lambda text, num_merges: sorted({*text, "□"}), "gave a list, not a BPETokenizer"),
+        (lambda text, num_merges: sorted({*text, "□"}), "returned a list; it should be a BPETokenizer"),
     ],
 )
 def test_from_characters_wrong(said, answer, hint):
@@ -178,12 +181,12 @@ def test_from_characters_wrong(said, answer, hint):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (lambda tokenizer, text: text, "'月亮') gave '月亮', not '月□'"),
+        (lambda tokenizer, text: text, "'月亮') returned '月亮'; it should be '月□'"),
         (
             lambda tokenizer, text: "".join(c for c in text if c in tokenizer.vocabulary),
-            "gave '月', not '月□'",
+            "returned '月'; it should be '月□'",
         ),
-        (lambda tokenizer, text: tokenizer.encode(legible(tokenizer, text)), "gave [4, "),
+        (lambda tokenizer, text: tokenizer.encode(legible(tokenizer, text)), "returned [4, "),
     ],
 )
 def test_legible_wrong(said, answer, hint):

@@ -55,12 +55,12 @@ def test_windows(said):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (of_characters, "gave ['th', 'e ', "),
+        (of_characters, "returned ['th', 'e ', "),
         (only_full, "joined, the windows should be the whole text"),
-        (of_ids, "expected was a list of strings"),
+        (of_ids, "it should be a list of strings"),
         (
             lambda *arguments: windows(*arguments) or [""],
-            "windows(tokenizer, '', 4) gave ['']; expected was []",
+            "windows(tokenizer, '', 4) returned ['']; it should be []",
         ),
     ],
 )
@@ -118,13 +118,13 @@ def test_make_tokenizer(said):
     ("answer", "hint"),
     [
         (faulty, "the base tokens lack"),
-        (all_splits_learned, "the token 'xy' was learned, which the text of train does not hold"),
-        (no_limit, "the token 'cd' was learned, which stands behind the limit"),
+        (all_splits_learned, "it learned the token 'xy', which is not in the train split"),
+        (no_limit, "it learned the token 'cd', which comes after the limit"),
         (size_of_merges, "The base tokens count too"),
         (alphabet_of_train, "the base tokens lack ' ', 'x', 'y', 'ß'"),
-        (over_bytes, "is one over bytes"),
-        (with_a_split, "it has the split"),
-        (lambda *arguments: make_tokenizer(*arguments).vocabulary, "make_tokenizer gave a list"),
+        (over_bytes, "works on bytes"),
+        (with_a_split, "it has the pattern"),
+        (lambda *arguments: make_tokenizer(*arguments).vocabulary, "make_tokenizer returned a tuple"),
     ],
 )
 def test_wrong_tokenizer(said, answer, hint):
@@ -172,13 +172,16 @@ def test_safe_cuts(said):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (at_both_ends, "gave the position 0; expected were positions from 1 to"),
-        (at_token_borders, "some merge joins two tokens that meet so"),
-        (after_line_feeds, "no merge joins two tokens that meet so"),
-        (first_characters, "tokens that meet so"),
-        (lambda *arguments: safe_cuts(*arguments)[::-1], "in ascending order and each once"),
-        (lambda *arguments: set(safe_cuts(*arguments)), "expected was a list of positions"),
-        (lambda tokenizer, text: [*safe_cuts(tokenizer, text), 1][: len(text)], "tokens that meet so"),
+        (at_both_ends, "you return the position 0; positions go from 1 to"),
+        (at_token_borders, "where some merge joins two tokens"),
+        (after_line_feeds, "where no merge joins two tokens"),
+        (first_characters, "where some merge joins two tokens"),
+        (lambda *arguments: safe_cuts(*arguments)[::-1], "in ascending order, each position once"),
+        (lambda *arguments: set(safe_cuts(*arguments)), "it should be a list of positions"),
+        (
+            lambda tokenizer, text: [*safe_cuts(tokenizer, text), 1][: len(text)],
+            "where some merge joins two tokens",
+        ),
     ],
 )
 def test_wrong_cuts(said, answer, hint):

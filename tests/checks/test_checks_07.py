@@ -42,16 +42,16 @@ def test_bits_per_byte(said):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (lambda costs, text: sum(costs) / len(text.encode()), "That is nats, not bits"),
+        (lambda costs, text: sum(costs) / len(text.encode()), "That is nats per byte, not bits"),
         (lambda costs, text: sum(costs) * math.log(2) / len(text.encode()), "One nat is 1 / ln 2 bits"),
-        (lambda costs, text: sum(costs) / math.log(2) / len(text), "in bytes of UTF-8, not in characters"),
-        (lambda costs, text: sum(costs) / math.log(2) / len(costs), "the tokenizer decides how many"),
+        (lambda costs, text: sum(costs) / math.log(2) / len(text), "bytes in UTF-8, not of characters"),
+        (lambda costs, text: sum(costs) / math.log(2) / len(costs), "depends on the tokenizer"),
         (lambda costs, text: sum(costs) / math.log(2), "divide by its length"),
         (lambda costs, text: sum(map(math.log2, costs)) / len(text.encode()), "take no further log"),
         (lambda costs, text: -sum(map(math.log2, costs)) / len(text.encode()), "take no further log"),
-        (lambda costs, text: bits_per_byte(costs, text) + 1, "gave 4.0000; expected was 3.0000."),
-        (lambda costs, text: [bits_per_byte(costs, text)], "expected was a number"),
-        (lambda costs, text: "three", "expected was a number"),
+        (lambda costs, text: bits_per_byte(costs, text) + 1, "returned 4.0000; it should be 3.0000."),
+        (lambda costs, text: [bits_per_byte(costs, text)], "it should be a number"),
+        (lambda costs, text: "three", "it should be a number"),
     ],
 )
 def test_wrong_bits_per_byte(said, answer, hint):
@@ -124,16 +124,22 @@ def test_sees_future(said):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (only_the_row_before, "from the last id to the first row: sees_future(model, [3, 1, 4, 1, 5]) gave"),
-        (only_the_middle, "leaks at one place"),
+        (
+            only_the_row_before,
+            "from the last id to the first row, sees_future(model, [3, 1, 4, 1, 5]) returned",
+        ),
+        (only_the_middle, "with one leak"),
         (
             puts_the_first_id_everywhere,
-            "sees_future(model, [2, 2, 2]) gave False; expected was True. Was every",
+            "sees_future(model, [2, 2, 2]) returned False; it should be True. Do you try every",
         ),
-        (with_its_own_row, "A model that adds up the ids so far: sees_future(model, [3, 1, 4, 1, 5]) gave"),
-        (with_its_own_row, "expected was False. Rows from the changed id on may change."),
-        (lambda model, ids: False, "A model that adds up all ids"),
-        (lambda model, ids: 0, "gave 0; expected was True or False"),
+        (
+            with_its_own_row,
+            "For a model that adds up the ids so far, sees_future(model, [3, 1, 4, 1, 5]) returned",
+        ),
+        (with_its_own_row, "it should be False. The rows from the changed id on may change."),
+        (lambda model, ids: False, "For a model that adds up all ids"),
+        (lambda model, ids: 0, "returned 0; it should be True or False"),
         (lambda model, ids: len(ids) < 2 or sees_future(model, ids), "nothing comes after a single id"),
     ],
 )
@@ -207,16 +213,16 @@ def test_nucleus(said):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (not_divided, "What is kept is divided by its sum"),
-        (one_too_many, "expected was [0.6667, 0.3333, 0.0, 0.0]. 1 too many kept."),
-        (one_too_few, "nucleus([0.5, 0.25, 0.125, 0.125], 0.7) gave [1.0, 0.0, 0.0, 0.0]; "),
-        (one_too_few, "1 too few kept."),
-        (the_last_of_equals, "Of equals, the smaller id comes first."),
-        (in_order_of_size, "nucleus([0.125, 0.5, 0.25, 0.125], 0.8) gave"),
-        (only_the_kept, "The list keeps its length"),
+        (not_divided, "Divide what is kept by its sum"),
+        (one_too_many, "it should be [0.6667, 0.3333, 0.0, 0.0]. It should keep 2 of them, not 3."),
+        (one_too_few, "nucleus([0.5, 0.25, 0.125, 0.125], 0.7) returned [1.0, 0.0, 0.0, 0.0]; "),
+        (one_too_few, "It should keep 2 of them, not 1."),
+        (the_last_of_equals, "Of equal probabilities, keep the one with the smaller id."),
+        (in_order_of_size, "nucleus([0.125, 0.5, 0.25, 0.125], 0.8) returned"),
+        (only_the_kept, "The list should keep its length"),
         (sorts_what_it_was_given, "changed the list"),
-        (the_first_ids, "nucleus([0.25, 0.75], 0.5) gave"),
-        (lambda *arguments: tuple(nucleus(*arguments)), "expected was a list of numbers"),
+        (the_first_ids, "nucleus([0.25, 0.75], 0.5) returned"),
+        (lambda *arguments: tuple(nucleus(*arguments)), "it should be a list of numbers"),
     ],
 )
 def test_wrong_nucleus(said, answer, hint):
@@ -266,14 +272,20 @@ def test_windows(said):
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
-        (without_overlap, "windows(12, 8, 4) gave [(0, 0, 8), (8, 8, 12)]; expected was [(0, 0, 8), (4, 8"),
-        (every_token_of_a_window, "expected was each of 12 once"),
-        (with_a_fixed_start, "windows(11, 8, 4) gave [(0, 0, 8), (4, 8, 11)]; expected was"),
-        (past_the_end, "expected was each of 4 once"),
+        (
+            without_overlap,
+            "windows(12, 8, 4) returned [(0, 0, 8), (8, 8, 12)]; it should be [(0, 0, 8), (4, 8",
+        ),
+        (every_token_of_a_window, "it should be each of 12 once"),
+        (with_a_fixed_start, "windows(11, 8, 4) returned [(0, 0, 8), (4, 8, 11)]; it should be"),
+        (past_the_end, "it should be each of 4 once"),
         (all_from_the_beginning, "(0, 8, 12) reads 12 tokens, more than 8"),
         (lambda *sizes: [(s - 1, f, e) for s, f, e in windows(*sizes)], "begins before the text"),
-        (lambda *sizes: windows(*sizes) or [(0, 0, 0)], "windows(0, 8, 4) gave [(0, 0, 0)]; expected was []"),
-        (lambda *sizes: [end for *_, end in windows(*sizes)], "expected was a list of (start, first, end)"),
+        (
+            lambda *sizes: windows(*sizes) or [(0, 0, 0)],
+            "windows(0, 8, 4) returned [(0, 0, 0)]; it should be []",
+        ),
+        (lambda *sizes: [end for *_, end in windows(*sizes)], "it should be a list of (start, first, end)"),
     ],
 )
 def test_wrong_windows(said, answer, hint):

@@ -60,9 +60,9 @@ def neighbours_in_the_old_text(symbols, pair, new):
     ("answer", "verdict"),
     [
         (changes, "exercise 1: correct"),
-        (with_zeros, "you give pairs that do not change"),
-        (only_what_comes, "For the symbols of 'vxabyw' and the pair ('a', 'b') you give {('x', 'Z'): 1"),
-        (neighbours_in_the_old_text, "For the symbols of 'aaaa' and the pair ('a', 'a') you give"),
+        (with_zeros, "leave out pairs whose count does not change"),
+        (only_what_comes, "For the symbols of 'vxabyw' and the pair ('a', 'b') you return {('x', 'Z'): 1"),
+        (neighbours_in_the_old_text, "For the symbols of 'aaaa' and the pair ('a', 'a') you return"),
         (lambda *given: [], "it should be a dictionary"),
     ],
 )
@@ -79,9 +79,9 @@ def test_exercise_1(said, answer, verdict):
         (..., "exercise 2: not started"),
         (("aaa", "aa"), "exercise 2: correct"),
         (("xxx", "xx"), "exercise 2: correct"),
-        (("baaa", "aa"), "'baaa' shows it: 'bZZ' instead of 'bZa'. But there is a shorter text"),
-        (("abab", "ab"), "In 'abab' the quick way is right: it gives 'ZZ'"),
-        (("aaaa", "aa"), "But there is a shorter text"),
+        (("baaa", "aa"), "'baaa' shows it: 'bZZ' instead of 'bZa'. But a shorter text exists"),
+        (("abab", "ab"), "For 'abab' the quick way is right: it makes 'ZZ'"),
+        (("aaaa", "aa"), "But a shorter text exists"),
         (("low", "aa"), "The pair 'aa' does not occur in 'low'"),
         (("ZZZ", "ZZ"), "choose other letters"),
         (("aaa", "a"), "Give (text, pair)"),
@@ -129,10 +129,10 @@ def in_place(shards):
     ("answer", "verdict"),
     [
         (in_order, "exercise 3: correct"),
-        (as_they_come, "the totals are right, in the order ['b', 'a', 'c']; it should be ['a', 'c', 'b']"),
-        (last_one_counts, "you give {'a': 2, 'c': 4, 'b': 1}; it should be {'a': 3, 'c': 4, 'b': 1}"),
+        (as_they_come, "the totals are right, but their order is ['b', 'a', 'c'], not ['a', 'c', 'b']"),
+        (last_one_counts, "you return {'a': 2, 'c': 4, 'b': 1}; it should be {'a': 3, 'c': 4, 'b': 1}"),
         (in_place, "changes what it is given"),
-        (lambda shards: 0, "you give 0"),
+        (lambda shards: 0, "you return 0"),
     ],
 )
 def test_exercise_3(said, answer, verdict):
@@ -215,8 +215,8 @@ def one_pass(ids, merges):
     [
         (with_heap, "exercise 4: correct"),
         (by_the_module, "exercise 4: correct"),
-        (in_loop, "The ids are right. But for a text of 1,000 ids and 86 merges you ask about"),
-        (one_pass, "The ids are right. But for a text of 1,000 ids and 86 merges you compare symbols"),
+        (in_loop, "The ids are right, but for a text of 1,000 ids and 86 merges you look up"),
+        (one_pass, "The ids are right, but for a text of 1,000 ids and 86 merges you compare symbols"),
         (in_loop_over_a_copy, "for a text of 1,000 ids and 86 merges you compare symbols"),
         (from_the_left, "For the ids [1, 2, 3] and the merges"),
         (changing, "changes the list that it is given: [1, 2, 1, 2, 3] became [5, 3]"),
@@ -227,7 +227,7 @@ def test_exercise_4(said, answer, verdict):
 
 
 def test_the_counting_dictionary_also_counts_a_walk_over_all_merges():
-    asked = check._Asked({(1, 2): 3, (3, 3): 4})
+    asked = check._Merges({(1, 2): 3, (3, 3): 4})
     naive.apply_merges([1, 2], {pair: (new, new) for pair, new in asked.items()})
     assert (asked.times, list(asked), asked.times, (1, 2) in asked, asked[3, 3], asked.times) == (
         2,

@@ -27,25 +27,28 @@ def only_says_wrong(letters):
     ("answer", "verdict"),
     [
         (byte_letters.to_bytes, "exercise 1: correct"),
-        (str.encode, r"For 'Ġthe' you give b'\xc4\xa0the'; it should be b' the'."),
-        (lambda letters: letters.replace("Ġ", " ").encode(), "For 'æľĪ' you give"),
-        (lambda letters: letters.replace("Ġ", " "), "For 'Ġthe' you give ' the'; it should be of type bytes"),
+        (str.encode, r"For 'Ġthe' you return b'\xc4\xa0the'; it should be b' the'."),
+        (lambda letters: letters.replace("Ġ", " ").encode(), "For 'æľĪ' you return"),
+        (
+            lambda letters: letters.replace("Ġ", " "),
+            "For 'Ġthe' you return ' the'; it should be of type bytes",
+        ),
         (
             lambda letters: byte_letters.to_bytes(letters).replace(b"\xad", b""),
-            r"For 'Ń' you give b''; it should be b'\xad'",
+            r"For 'Ń' you return b''; it should be b'\xad'",
         ),
         (
             lambda letters: byte_letters.to_bytes(letters).replace(b"\x7f", b"?"),
-            "byte 0x7f is not what it should be",
+            "byte 0x7f of what you return is wrong",
         ),
-        (lambda letters: byte_letters.to_bytes(letters)[:255], "byte 0xff is not what it should be"),
+        (lambda letters: byte_letters.to_bytes(letters)[:255], "byte 0xff of what you return is wrong"),
         (
             lambda letters: bytes(byte_letters.BYTES[letter] for letter in letters),
-            "For 'a b' you raise KeyError; it should be a ValueError, as ' ' is no letter.",
+            "For 'a b' you raise KeyError; it should be ValueError: no byte is written ' '.",
         ),
         (
             lambda letters: bytes(byte_letters.BYTES.get(letter, 63) for letter in letters),
-            "For 'a b' you give b'a?b'; it should raise a ValueError.",
+            "For 'a b' you return b'a?b'; it should raise ValueError.",
         ),
         (only_says_wrong, "For 'a b' the message of your ValueError, 'wrong', does not name ' '."),
     ],
@@ -93,20 +96,23 @@ def with_holes(tokenizer):
     ("answer", "verdict"),
     [
         (unreachable, "exercise 2: correct"),
-        (replaces, r"you give the id 128, b'\x80', which is no text."),
+        (replaces, r"you return the id 128, b'\x80', which is not valid UTF-8."),
         (
             made_by_no_merge,
-            "the same with whole_pieces you give the id 256, b'xy'; the text 'xy' is encoded as",
+            "with whole_pieces you return the id 256, b'xy', but the text 'xy' is encoded as",
         ),
         (
             with_special_tokens,
-            "with special tokens in front and a hole you give the id 0, which is a special",
+            "with special tokens in front and a hole you return the id 0, which is a special",
         ),
-        (with_holes, "you give the id 0, which is a special token"),
-        (lambda tokenizer: [], "where no merge makes b'xy' you leave out the id 256, b'xy', which its text"),
-        (lambda tokenizer: [999], "you give the id 999, and there is no such id"),
+        (with_holes, "you return the id 0, which is a special token"),
+        (
+            lambda tokenizer: [],
+            "in which no merge makes b'xy' you leave out the id 256, b'xy', which is not what its text",
+        ),
+        (lambda tokenizer: [999], "you return the id 999, which does not exist"),
         (lambda tokenizer: list(map(tokenizer.token, unreachable(tokenizer))), "it should be a list of ids"),
-        (lambda tokenizer: unreachable(tokenizer)[::-1], "it should be ascending"),
+        (lambda tokenizer: unreachable(tokenizer)[::-1], "it should be in ascending order"),
     ],
 )
 def test_exercise_2(said, answer, verdict):
@@ -118,7 +124,7 @@ def test_a_hole(said):
         holes = [i for i, token in enumerate(tokenizer.vocabulary) if token is None]
         return sorted({*unreachable(tokenizer), *holes} - set(tokenizer.special_tokens.values()))
 
-    assert "you give the id 258, which is a hole" in said(check.exercise_2, answer)
+    assert "you return the id 258, which is a hole" in said(check.exercise_2, answer)
 
 
 # Exercise 3
@@ -154,8 +160,8 @@ def reader(
     ("answer", "verdict"),
     [
         (reader(), "exercise 3: correct"),
-        (reader(read_special=False), "special_tokens of your tokenizer is wrong: {}, and it should be {'"),
-        (reader(splits="first"), "split of your tokenizer is wrong: there are 1, and there should be 2"),
+        (reader(read_special=False), "`special_tokens` of your tokenizer is wrong: {}; it should be {'"),
+        (reader(splits="first"), "`split` of your tokenizer is wrong: it has 1 items; it should have 2"),
         (reader(old_merges=False), "For a file with merges as strings your code raised ValueError: too many"),
         (reader(from_front=False), "For a file with a special token at 0 your code raised IndexError"),
         (
@@ -164,13 +170,13 @@ def reader(
         ),
         (
             lambda file: None if file else file,
-            "For a file without a split you give None. Is a `return` missing?",
+            "For a file without a pattern your code returned None. Is a `return` missing?",
         ),
-        (reader(whole_pieces=False), "with ignore_merges, whole_pieces of your tokenizer is wrong: False"),
+        (reader(whole_pieces=False), "with ignore_merges, `whole_pieces` of your tokenizer is wrong: False"),
         (lambda file: file["model"], "it should be a BPETokenizer"),
         (
             lambda file: BPETokenizer([bytes([value]) for value in range(256)]),
-            "vocabulary of your tokenizer is wrong: there are 256, and there should be 269",
+            "`vocabulary` of your tokenizer is wrong: it has 256 items; it should have 269",
         ),
     ],
 )

@@ -40,17 +40,19 @@ def test_a_shorter_sentence_slips_in(said):
         return number
 
     hint = said(check.exercise_1, leaves_out)
-    assert "have [2, 6, 1] tokens; into 4 fit 1 of them, from the first on, and you give 2" in hint
+    assert (
+        "have [2, 6, 1] tokens, so the number that fits into 4, from the first on, is 1; you return 2" in hint
+    )
 
 
 def test_fitting_by_characters(said):
     hint = said(check.exercise_1, lambda encode, sentences, n: fitting(list, sentences, n))
-    assert "have [3, 2] tokens; into 4 fit 1 of them" in hint
+    assert "have [3, 2] tokens, so the number that fits into 4, from the first on, is 1" in hint
 
 
 def test_a_full_context(said):
     hint = said(check.exercise_1, lambda encode, sentences, n: fitting(encode, sentences, n - 1))
-    assert "into 5 fit 2 of them, from the first on, and you give 1" in hint
+    assert "so the number that fits into 5, from the first on, is 2; you return 1" in hint
 
 
 def test_sentences_that_are_joined(said):
@@ -58,7 +60,9 @@ def test_sentences_that_are_joined(said):
         starts = range(len(sentences) + 1)
         return max(k for k in starts if len(encode("".join(sentences[:k]))) <= num_tokens)
 
-    assert "have [1, 1, 1] tokens; into 2 fit 2 of them" in said(check.exercise_1, joined)
+    assert "have [1, 1, 1] tokens, so the number that fits into 2, from the first on, is 2" in said(
+        check.exercise_1, joined
+    )
 
 
 # -- exercise 2 --------------------------------------------------------------------------------------------
@@ -90,10 +94,12 @@ def test_each_fault_is_found(said):
         lengths = [len(decode(encode(line)).encode()) for line in lines]
         return sum(lengths) / sum(len(encode(line)) for line in lines)
 
-    assert "['abab', 'ccc'] have 7 bytes in 4 tokens; you give 2.5" in said(check.exercise_2, mean_of_ratios)
-    assert "['aab', 'cc'] have 5 bytes in 5 tokens; you give 1.667" in said(check.exercise_2, different_ids)
-    assert "['月ab'] have 5 bytes in 4 tokens; you give 0.75" in said(check.exercise_2, of_characters)
-    assert "['a月', 'b'] have 5 bytes in 3 tokens; you give 1" in said(check.exercise_2, of_what_came_back)
+    assert "['abab', 'ccc'] have 7 bytes in 4 tokens; you return 2.5" in said(
+        check.exercise_2, mean_of_ratios
+    )
+    assert "['aab', 'cc'] have 5 bytes in 5 tokens; you return 1.667" in said(check.exercise_2, different_ids)
+    assert "['月ab'] have 5 bytes in 4 tokens; you return 0.75" in said(check.exercise_2, of_characters)
+    assert "['a月', 'b'] have 5 bytes in 3 tokens; you return 1" in said(check.exercise_2, of_what_came_back)
 
 
 def test_the_faulty_function_of_the_chapter(said):
@@ -104,7 +110,7 @@ def test_the_faulty_function_of_the_chapter(said):
             ratios.append(len(decode(ids)) / len(set(ids)))
         return sum(ratios) / len(ratios)
 
-    assert "you give 1.75" in said(check.exercise_2, faulty)
+    assert "you return 1.75" in said(check.exercise_2, faulty)
 
 
 def test_no_tokens(said):
@@ -117,17 +123,18 @@ def test_no_tokens(said):
     def nothing(lines, encode, decode):
         return bytes_per_token(lines, encode, decode) if any(lines) else None
 
-    for answer, given in ((divides, "a ZeroDivisionError"), (zero, "0.0"), (nothing, "nothing")):
+    for answer, outcome in (
+        (divides, "your code raised ZeroDivisionError"),
+        (zero, "you return 0.0"),
+        (nothing, "your code returned None"),
+    ):
         hint = said(check.exercise_2, answer)
-        assert (
-            f"For the lines [] there are no tokens, so it should raise a ValueError; you give {given}."
-            in hint
-        )
+        assert f"lines [], which have no tokens, it should raise ValueError, but {outcome}" in hint
 
 
 def test_no_number(said):
     assert "it should be a number" in said(check.exercise_2, lambda *given: "1.0")
-    assert "you give nan" in said(check.exercise_2, lambda *given: float("nan"))
+    assert "you return nan" in said(check.exercise_2, lambda *given: float("nan"))
 
 
 # -- exercise 3 --------------------------------------------------------------------------------------------
@@ -180,20 +187,20 @@ def test_usual_mistakes(said):
     def with_bytes(tokenizer, text, limit):
         return 256 + fewest_merges(tokenizer, text, limit)
 
-    assert "a limit of 20 you give 16; fewer merges are enough" in said(check.exercise_3, all_of_them)
+    assert "a limit of 20 you return 16, but fewer merges are enough" in said(check.exercise_3, all_of_them)
     assert "fewer merges are enough" in said(check.exercise_3, below)
-    assert "raise a ValueError" in said(check.exercise_3, without_error)
+    assert ": raise ValueError" in said(check.exercise_3, without_error)
     assert "it should be a number from 0 to 16" in said(check.exercise_3, with_bytes)
-    assert "with so many merges there are" in said(check.exercise_3, lambda *given: 0)
+    assert "you return 0, but 0 merges leave 19 tokens" in said(check.exercise_3, lambda *given: 0)
 
 
 def test_the_split_is_forgotten(said):
     hint = said(check.exercise_3, lambda *given: fewest_merges(*given, split=False))
-    assert "with the split 'ca'" in hint
+    assert "with the pattern 'ca'" in hint
 
 
 def test_an_error_where_there_is_an_answer(said):
     def refuses(tokenizer, text, limit):
         raise ValueError("too hard")
 
-    assert "you raise a ValueError, too hard; 0 merges give 19 tokens" in said(check.exercise_3, refuses)
+    assert "you raise ValueError (too hard), but 0 merges give 19 tokens" in said(check.exercise_3, refuses)

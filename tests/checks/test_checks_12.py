@@ -107,15 +107,18 @@ def never_made(tokenizer, text):
     ("answer", "verdict"),
     [
         (scaffolding, "exercise 3: correct"),
-        (never_made, "For a trained tokenizer and its own text you give the id 0, b'\\x00', which does not"),
+        (
+            never_made,
+            "For a trained tokenizer and its own text you return the id 0, b'\\x00', which does not",
+        ),
         (lambda t, text: scaffolding(t, text, deep=False), "its own text you leave out the id"),
         (
             lambda t, text: scaffolding(t, text, by_rank=True),
             "For a tokenizer whose ids do not follow the merges you",
         ),
-        (lambda t, text: scaffolding(t, text)[::-1], "it should be ascending"),
+        (lambda t, text: scaffolding(t, text)[::-1], "it should be in ascending order"),
         (lambda t, text: list(map(t.token, scaffolding(t, text))), "it should be a list of ids"),
-        (lambda t, text: [999], "you give the id 999, and there is no such id"),
+        (lambda t, text: [999], "you return the id 999, which does not exist."),
         (lambda t, text: scaffolding(t, text, allow="all"), "raised ValueError: the text holds the special"),
     ],
 )
@@ -152,16 +155,16 @@ def itself_left_out(tokenizer, prompt):
     [
         (heal, "exercise 4: correct"),
         (lambda t, prompt: heal(t, prompt)[0], "it should be two lists of ids"),
-        (lambda t, prompt: (None, heal(t, prompt)[1]), "you give (None, ["),
+        (lambda t, prompt: (None, heal(t, prompt)[1]), "you return (None, ["),
         (
             lambda t, prompt: (t.encode(prompt, disallowed_special=()), heal(t, prompt)[1]),
             "For a trained tokenizer and the prompt 'the American boat ' the ids that stay are",
         ),
-        (itself_left_out, "among those that may follow, you leave out the id"),
-        (with_special_tokens, "the prompt 'the', among those"),
+        (itself_left_out, "among the ids that may follow, you leave out the id"),
+        (with_special_tokens, "the prompt 'the', among the ids"),
         (lambda t, prompt: (heal(t, prompt)[0], set(heal(t, prompt)[1])), "it should be a list of ids"),
         (lambda t, prompt: (t.encode(prompt)[:-1], heal(t, prompt)[1]), "raised ValueError: the text holds"),
-        (lambda t, prompt: heal(t, prompt) if prompt else ([], [0]), "the prompt '', among those that may"),
+        (lambda t, prompt: heal(t, prompt) if prompt else ([], [0]), "the prompt '', among the ids that may"),
     ],
 )
 def test_exercise_4(said, answer, verdict):

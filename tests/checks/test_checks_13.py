@@ -48,7 +48,7 @@ def without_overlaps(documents):
         (lambda documents: list(pairs_of(documents)), "it should be a dictionary"),
         (
             lambda documents: {"".join(pair): count for pair, count in pairs_of(documents).items()},
-            "For ['ab', 'ab'] a key is 'ab'; it should be a pair, like ('a', 'b').",
+            "For ['ab', 'ab'] you return the key 'ab'; it should be a pair such as ('a', 'b').",
         ),
         (lambda documents: pairs_of(documents[:-1]), "you count ('a', 'b') 1 time"),
     ],
@@ -83,10 +83,10 @@ def stripped(tokenizer, text, limit):
     [
         (shortened, "exercise 2: correct"),
         (decoder_that_waits, "exercise 2: correct"),
-        (as_it_was, "bytes alone, '古物静' and the limit 1 you give '�'; it should be ''."),
-        (stripped, "bytes alone, 'ab�' and the limit 5 you give 'ab'; it should be 'ab�'."),
-        (lambda tokenizer, text, limit: text[:limit], "the limit 1 you give '古'; it should be ''."),
-        (lambda tokenizer, text, limit: text, "the limit 0 you give '古物静'; it should be ''."),
+        (as_it_was, "without merges, '古物静' and the limit 1 you return '�'; it should be ''."),
+        (stripped, "without merges, 'ab�' and the limit 5 you return 'ab'; it should be 'ab�'."),
+        (lambda tokenizer, text, limit: text[:limit], "the limit 1 you return '古'; it should be ''."),
+        (lambda tokenizer, text, limit: text, "the limit 0 you return '古物静'; it should be ''."),
     ],
 )
 def test_exercise_2(said, answer, verdict):
@@ -134,8 +134,8 @@ def as_latin(vocabulary):
             "the key '256' comes back, which is not an int",
         ),
         ((repr, from_json), "which is not JSON"),
-        ((lambda v: v, lambda v: v), "to_json gives something of type dict, not a string"),
-        ((to_json, lambda s: list(from_json(s).items())), "from_json gives something of type list"),
+        ((lambda v: v, lambda v: v), "to_json returns a dict, not a string"),
+        ((to_json, lambda s: list(from_json(s).items())), "from_json returns a list"),
         ((to_json, lambda s: dict(list(from_json(s).items())[1:])), "the id 256 comes back as None"),
     ],
 )
@@ -183,21 +183,21 @@ def leaves_no_pair(merge, symbols, pair):
         (strict, "exercise 4: correct"),
         (
             keeps_the_text,
-            "For ['ca', 'b', 'c'] and ('a', 'b') your promise acquits a merge that replaces text instead of "
-            "symbols, which gives ['cab', 'c'].",
+            "For ['ca', 'b', 'c'] and ('a', 'b') your promise accepts a merge that replaces text instead of "
+            "symbols, which returns ['cab', 'c'].",
         ),
-        (makes_nothing_else, "your promise acquits a merge that uses a symbol twice"),
-        (both, "your promise acquits a merge that works from the right"),
-        (leaves_no_pair, "your promise acquits a merge that works from the right"),
+        (makes_nothing_else, "your promise accepts a merge that uses a symbol twice"),
+        (both, "your promise accepts a merge that works from the right"),
+        (leaves_no_pair, "your promise accepts a merge that works from the right"),
         (
             lambda merge, symbols, pair: merge(symbols, pair),
-            "For [] and ('a', 'b') your promise gives []; it should be True or False.",
+            "For [] and ('a', 'b') your promise returns []; it should be True or False.",
         ),
-        (lambda *_: True, "your promise acquits a merge that replaces text"),
-        (lambda *_: False, "For [] and ('a', 'b') your promise convicts a merge that is right."),
+        (lambda *_: True, "your promise accepts a merge that replaces text"),
+        (lambda *_: False, "For [] and ('a', 'b') your promise rejects a merge that is right."),
         (
             lambda merge, symbols, pair: promise(merge, symbols, pair) and "".join(pair) in symbols,
-            "convicts a merge that is right",
+            "rejects a merge that is right",
         ),
     ],
 )
