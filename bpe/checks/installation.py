@@ -1,4 +1,4 @@
-"""What of the course is there on this machine, and how to get the rest. Needs nothing but Python itself."""
+"""Report what the course needs, what this machine has of it, and how to get the rest. Needs only Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bpe._files import data_folder
 
 PYTHONS = ((3, 11), (3, 14))
 
-# What each package of the course is for. Their versions stand in the course's own metadata.
+# What each package of the course is for. The oldest tested versions are in the distribution's metadata.
 PURPOSES = {
     "regex": "cutting text before merges: chapter 3 on",
     "tqdm": "progress bars",
@@ -32,18 +32,18 @@ PURPOSES = {
     "datasets": "preparing WikiText-2",
     "ipywidgets": "progress bars in notebooks",
     "torch": "the Mini-GPT: chapter 7",
-    "numba": "training and encoding at speed: chapter 8",
+    "numba": "fast training and encoding: chapter 8",
     "tiktoken": "OpenAI's tokenizers, to compare: chapter 9",
-    "splintr-rs": "tokenizers of Llama 3 and Qwen, to compare: chapter 9",
+    "splintr-rs": "the tokenizers of Llama 3 and Qwen, to compare: chapter 9",
     "tokenizers": "Hugging Face's tokenizers: chapters 9 and 10",
     "sentencepiece": "Google's tokenizers, to compare: chapter 10",
-    "transformers": "opening our tokenizers elsewhere: chapter 9",
-    "hypothesis": "hunting for faults: chapter 13",
+    "transformers": "opening our tokenizers in another library: chapter 9",
+    "hypothesis": "searching for bugs: chapter 13",
 }
 
 
 class Row(NamedTuple):
-    """One line of the report; `to_do` is empty where nothing is missing."""
+    """One line of the report; `to_do` is empty if nothing is missing."""
 
     what: str
     found: str
@@ -54,27 +54,27 @@ class Row(NamedTuple):
 
 
 def report() -> list[Row]:
-    """What the course uses, whether it is there, and what to do where it is not."""
+    """Return a row for everything the course uses: whether it is there, and what to do if it is not."""
     return [python(), *packages(), Row("device", device()), *data(), chinese_font()]
 
 
 def python() -> Row:
-    """The Python that runs this code."""
+    """Return the row of the Python that runs this code."""
     oldest, newest = (".".join(map(str, version)) for version in PYTHONS)
     fits = PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]
     return Row("Python", platform.python_version(), "" if fits else f"the course needs {oldest} to {newest}")
 
 
 def packages() -> list[Row]:
-    """The packages of the course, looked up and not imported."""
+    """Return a row for each package of the course. Looks the packages up without importing them."""
     return [_package(name, oldest, purpose) for name, (oldest, purpose) in _wanted().items()]
 
 
 def _wanted() -> dict[str, tuple[str, str]]:
-    """Return name -> (the oldest version that the course is tested with, or "", and what it is for)."""
+    """Return name -> (oldest version that the course is tested with, or "" if unknown; what the package is for)."""
     try:
         requirements = metadata.requires("bpe-course") or []
-    except metadata.PackageNotFoundError:  # the module is used without having been installed
+    except metadata.PackageNotFoundError:  # a checkout that was never installed
         requirements = []
     oldest = dict(re.findall(r"^([\w.-]+)>=([\w.]+)", "\n".join(requirements), flags=re.MULTILINE))
     return {name: (oldest.get(name, ""), purpose) for name, purpose in PURPOSES.items()}
@@ -95,26 +95,30 @@ def _numbers(version: str) -> list[int]:
 
 
 def device() -> str:
-    """Where PyTorch computes on this machine: "cuda" before "mps" before "cpu".
+    """Return where PyTorch computes on this machine: "cuda" if available, else "mps", else "cpu".
 
-    Where there is no PyTorch, or it does not start, a text that begins with "none" and says so.
+    If PyTorch is missing or fails, return a text that begins with "none" and gives the reason. A missing PyTorch
+    is not imported.
     """
     if find_spec("torch") is None:
         return "none: torch is not installed"
     try:
         from bpe.minigpt.training import chosen_device
-    except (ImportError, OSError) as error:  # such as a system library that it lacks
+
+        return chosen_device().type
+    except (ImportError, OSError) as error:  # for example, a system library is missing
         return f"none: torch does not start ({error})"
-    return chosen_device().type
+    except ValueError as error:  # a device that is there but fails
+        return f"none: {error}"
 
 
 def data() -> list[Row]:
-    """The texts and vocabularies that the chapters read."""
+    """Return the rows of the texts and vocabularies that the chapters read."""
     return [poems(), wikitext2(), vocabularies()]
 
 
 def poems() -> Row:
-    """The prepared Tang poems, and whether they are those from which the course's figures come."""
+    """Return the row of the prepared Tang poems: whether they are the ones behind the course's figures."""
     from bpe.corpora.poems import TEXT_SHA256
 
     try:
@@ -125,11 +129,11 @@ def poems() -> Row:
     found = f"{number:,} poems"
     if hashlib.sha256(content).hexdigest() == TEXT_SHA256:
         return Row("Tang poems", found)
-    return Row("Tang poems", found + ", other ones", "python prepare_poems.py --force")
+    return Row("Tang poems", found + ", different", "python prepare_poems.py --force")
 
 
 def wikitext2() -> Row:
-    """The prepared WikiText-2, and whether its train split has the length on which the figures rest."""
+    """Return the row of the prepared WikiText-2: whether its train split has the expected length."""
     from bpe.corpora.wikitext import EXPECTED
 
     what, command = "WikiText-2", corpora.COMMANDS["wikitext2"]
@@ -139,28 +143,28 @@ def wikitext2() -> Row:
     found = f"{characters:,} characters"
     if characters == EXPECTED["train"].characters:
         return Row(what, found)
-    return Row(what, found + ", other ones", f"{command} --force")
+    return Row(what, found + ", different", f"{command} --force")
 
 
 def vocabularies() -> Row:
-    """The vocabularies of real models, for chapters 9 and 10: whether their files are there."""
+    """Return the row of the real models' vocabularies, for chapters 9 and 10: how many have all their files."""
     from bpe import pretrained
 
     wanted = pretrained.known()
-    there = [name for name in wanted if not pretrained.missing(name)]
-    found = f"{len(there)} of {len(wanted)}"
-    return Row("vocabularies", found, "" if len(there) == len(wanted) else pretrained.COMMAND)
+    number = sum(not pretrained.missing(name) for name in wanted)
+    to_do = "" if number == len(wanted) else pretrained.COMMAND
+    return Row("vocabularies", f"{number} of {len(wanted)}", to_do)
 
 
 def chinese_font() -> Row:
-    """Whether this system has a font with Chinese characters. Plots do not need it; the page does."""
+    """Return the row of a system font with Chinese characters. Pages need one; plots bring their own."""
     what = "Chinese font"
     if platform.system() in ("Windows", "Darwin"):
         return Row(what, "part of the system")
     try:
         fonts = subprocess.check_output(["fc-list", ":lang=zh", "family"], timeout=60)
     except (OSError, subprocess.SubprocessError):
-        return Row(what, "unknown", "look at chapter 0: does it show characters, or boxes?")
+        return Row(what, "unknown", "see chapter 0: does it show characters or boxes?")
     if fonts.strip():
         return Row(what, "found")
-    return Row(what, "missing", "apt install fonts-noto-cjk, or the like")
+    return Row(what, "missing", "apt install fonts-noto-cjk, or a similar font")

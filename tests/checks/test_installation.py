@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 from importlib import metadata
-from types import SimpleNamespace
 
 import pytest
 
@@ -69,23 +68,34 @@ def test_pythons(monkeypatch, version, fits):
     ("cuda", "mps", "device"), [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")]
 )
 def test_devices_in_their_order(monkeypatch, cuda, mps, device):
-    torch = SimpleNamespace(
-        cuda=SimpleNamespace(is_available=lambda: cuda),
-        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: mps)),
-    )
-    monkeypatch.setattr(installation, "find_spec", lambda name: object())
-    monkeypatch.setitem(sys.modules, "torch", torch)
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    monkeypatch.setattr(torch, "empty", lambda *sizes, device: None)  # which tries the device
     assert installation.device() == device
+
+
+def test_a_device_that_fails(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+    def fail(*sizes, device):
+        raise RuntimeError("the driver is too old")
+
+    monkeypatch.setattr(torch, "empty", fail)
+    assert installation.device() == "none: no device 'cuda' here: the driver is too old"
 
 
 def test_no_device_without_torch(monkeypatch):
     monkeypatch.setattr(installation, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "torch", None)  # importing it would fail
     assert installation.device() == "none: torch is not installed"
 
 
 def test_a_torch_that_does_not_start(monkeypatch, tmp_path):
     (tmp_path / "torch.py").write_text("raise OSError('libgomp.so.1: cannot open')", encoding="utf-8")
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    for module in ("torch", "bpe.minigpt.training"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.syspath_prepend(tmp_path)
     assert installation.device() == "none: torch does not start (libgomp.so.1: cannot open)"
 
@@ -95,7 +105,7 @@ def test_poems_missing_or_other_ones(monkeypatch, tmp_path):
     assert installation.poems() == Row("Tang poems", "missing", "python prepare_poems.py")
     (tmp_path / "tang_poems.txt").write_text("春眠不觉晓\n处处闻啼鸟\n", encoding="utf-8")
     found = installation.poems()
-    assert found == Row("Tang poems", "2 poems, other ones", "python prepare_poems.py --force")
+    assert found == Row("Tang poems", "2 poems, different", "python prepare_poems.py --force")
 
 
 def test_vocabularies_missing_or_there(monkeypatch, tmp_path):
@@ -115,7 +125,7 @@ def test_wikitext2_missing_or_another_text(monkeypatch, tmp_path):
     for split in ("train", "valid", "test"):
         (tmp_path / "wikitext2" / f"{split}.txt").write_text("= A title =\n", encoding="utf-8")
     found = installation.wikitext2()
-    assert found == Row("WikiText-2", "12 characters, other ones", "python -m bpe wikitext2 --force")
+    assert found == Row("WikiText-2", "12 characters, different", "python -m bpe wikitext2 --force")
 
 
 def answering(output):

@@ -48,12 +48,12 @@ def test_ids_out_of_range_are_not_stored(ids: list[int]) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("ids.npy", b"", "ids.npy is no .npy file of ids, or is damaged"),
-        ("ids.npy", b"1 2 3", "ids.npy is no .npy file of ids, or is damaged"),
-        ("ids.pt", b"1 2 3", "ids.pt is no .pt file of ids, or is damaged"),
-        ("ids.txt", b"1 2 x", "ids.txt: 'x', at position 2, is no id"),
-        ("ids.txt", b"1 -2", "ids.txt: '-2', at position 1, is no id"),
-        ("ids.txt", b"1 1_0 2", "'1_0', at position 1, is no id"),
+        ("ids.npy", b"", "ids.npy is not a .npy file of ids, or is damaged"),
+        ("ids.npy", b"1 2 3", "ids.npy is not a .npy file of ids, or is damaged"),
+        ("ids.pt", b"1 2 3", "ids.pt is not a .pt file of ids, or is damaged"),
+        ("ids.txt", b"1 2 x", "ids.txt: 'x', at position 2, is not an id"),
+        ("ids.txt", b"1 -2", "ids.txt: '-2', at position 1, is not an id"),
+        ("ids.txt", b"1 1_0 2", "'1_0', at position 1, is not an id"),
         ("ids.txt", b"\xff", "ids.txt is not UTF-8: byte 0xff at position 0"),
         ("ids.txt", b"1 270", "id 270 is out of range: ids go from 0 to 269"),
     ],
