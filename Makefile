@@ -60,6 +60,7 @@ $(INSTALLED): pyproject.toml $(PINS)
 	$(PIP) -r .ci/torch.txt $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") && \
 	$(PIP) --no-deps --no-build-isolation -e .; } || \
 	{ echo 'pip could not install the course; it says why above. It needs a network the first time.'; exit 1; }
+	@rm -rf bpe_course.egg-info  # an old one would hide what .venv says of the package
 	@echo 'Compiling the fast engine, once; this takes half a minute.'
 	@$(RUN) -m bpe compile || true
 	@pwd -P > $@
