@@ -71,7 +71,7 @@ def packages() -> list[Row]:
 
 
 def _wanted() -> dict[str, tuple[str, str]]:
-    """Return name -> (oldest version that the course is tested with, or "" if unknown; what the package is for)."""
+    """Return name -> (oldest version tested, or "" if unknown; what the package is for)."""
     try:
         requirements = metadata.requires("bpe-course") or []
     except metadata.PackageNotFoundError:  # a checkout that was never installed
@@ -97,8 +97,8 @@ def _numbers(version: str) -> list[int]:
 def device() -> str:
     """Return where PyTorch computes on this machine: "cuda" if available, else "mps", else "cpu".
 
-    If PyTorch is missing or fails, return a text that begins with "none" and gives the reason. A missing PyTorch
-    is not imported.
+    If PyTorch is missing or fails, return a text that begins with "none" and gives the reason. A missing
+    PyTorch is not imported.
     """
     if find_spec("torch") is None:
         return "none: torch is not installed"
@@ -147,7 +147,7 @@ def wikitext2() -> Row:
 
 
 def vocabularies() -> Row:
-    """Return the row of the real models' vocabularies, for chapters 9 and 10: how many have all their files."""
+    """Return the row of the real vocabularies, for chapters 9 and 10: how many have all their files."""
     from bpe import pretrained
 
     wanted = pretrained.known()
