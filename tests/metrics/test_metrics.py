@@ -306,25 +306,6 @@ def test_bad_tables(call, message):
         call()
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: metrics.table(measured("a")), "measurements must be a mapping, not Measurement"),
-        (lambda: metrics.table({"a": 5}), "'a' of measurements must be a Measurement, not int"),
-        (lambda: metrics.table({}, "tokens"), "columns must be a list of names, not the string 'tokens'"),
-        (lambda: metrics.compare([], "tokens"), "measurements must be a mapping, not list"),
-        (
-            lambda: metrics.compare({"a": measured("a")}, "tokens"),
-            "the measurements of 'a' must be a mapping, not Measurement",
-        ),
-        (lambda: metrics.plot({"a": {"x": None}}, "tokens"), "'x' of the measurements of 'a' must be a Meas"),
-    ],
-)
-def test_what_are_no_measurements(call, message):
-    with pytest.raises(TypeError, match=message):
-        call()
-
-
 # -- bad input ---------------------------------------------------------------------------------------------
 
 
@@ -341,27 +322,36 @@ def broken(*_):
         ((b"ab", by_bytes), {}, TypeError, "must be a str or an iterable of str, not bytes"),
         ((["a", 3], by_bytes), {}, TypeError, "document 1: text must be a str, not int"),
         (("a\ud800", by_bytes), {}, ValueError, r"lone surrogate U\+D800"),
-        (("ab", "encode"), {}, TypeError, "encode must be a function, not str"),
-        (("ab", by_bytes, 3), {}, TypeError, "decode must be a function, not int"),
-        (("ab", by_bytes), {"words": None}, TypeError, "words must be a function"),
-        (("ab", lambda text: 3), {}, TypeError, "encode must give ids, but gave a int for document 0"),
-        (("ab", lambda text: text), {}, TypeError, "gave a str for document 0"),
-        (("ab", str.split), {}, TypeError, "encode must give integers"),
-        (("ab", lambda text: [1.5]), {}, TypeError, "encode must give integers"),
+        (
+            ("ab", lambda text: 3),
+            {},
+            ValueError,
+            "document 0 can't be encoded: TypeError: 'int' object is not iter",
+        ),
+        (
+            ("ab", lambda text: text),
+            {},
+            ValueError,
+            "document 0 can't be encoded: TypeError: 'str' object can",
+        ),
+        (("ab", str.split), {}, ValueError, "cannot be interpreted as an integer"),
+        (("ab", lambda text: [1.5]), {}, ValueError, "cannot be interpreted as an integer"),
         (("ab", lambda text: [-1]), {}, ValueError, "the id -1 for document 0"),
         (("ab", by_bytes), {"vocab_size": 98}, ValueError, "the id 98 for document 0, and vocab_size is 98"),
         (("ab", by_bytes), {"vocab_size": 0}, ValueError, "vocab_size must be 1 or more"),
         (("ab", by_bytes), {"vocab_size": "256"}, TypeError, "vocab_size must be an integer"),
         (
             ("ab", by_bytes),
-            {"words": lambda text: None},
+            {"words": lambda text: text},
             TypeError,
-            "words must give a list of str, but gave a N",
+            "words must give a list of str, not a str",
         ),
-        (("ab", by_bytes), {"words": lambda text: text}, TypeError, "but gave a str for document 0"),
-        (("ab", by_bytes), {"words": lambda text: {text: 2}}, TypeError, "but gave a dict for document 0"),
-        (("ab", by_bytes), {"words": lambda text: [5]}, TypeError, "but one for document 0 is a int"),
-        (("ab", by_bytes), {"unknown": 0}, TypeError, "unknown must be a list or another iterable, not int"),
+        (
+            ("ab", by_bytes),
+            {"words": lambda text: {text: 2}},
+            TypeError,
+            "words must give a list of str, not a dict",
+        ),
         (("ab", by_bytes), {"unknown": [-1]}, ValueError, "an unknown token's id must be 0 or more"),
         (
             (["a", "b"], CharTokenizer("a").encode),
@@ -387,7 +377,6 @@ def test_bad_input(arguments, options, kind, message):
         (({1: 0},), ValueError, "there are no tokens"),
         (({1: -1},), ValueError, "the count of 1 must be 0 or more"),
         (({1: 0.5},), TypeError, "the count of 1 must be an integer"),
-        (([0, 1, 2],), TypeError, "counts must be a mapping, not list"),
         (({1: 2},), ValueError, "single token"),
         (({1: 2, 2: 1}, -1), ValueError, "alpha must be 0 or more"),
         (({1: 2, 2: 1}, math.inf), ValueError, "alpha must be finite"),
@@ -403,10 +392,6 @@ def test_bad_distributions(arguments, kind, message):
 def test_bad_lengths():
     with pytest.raises(ValueError, match="unknown unit 'words'"):
         token_lengths({1: 1}, chr, "words")
-    with pytest.raises(TypeError, match="the token of id 1 must be bytes or str, not int"):
-        token_lengths({1: 1}, int)
-    with pytest.raises(TypeError, match="counts must be a mapping, not list"):
-        token_lengths([1], chr)
     with pytest.raises(ValueError, match="the count of 1 must be 0 or more"):
         token_lengths({1: -1}, chr)
 
@@ -414,13 +399,10 @@ def test_bad_lengths():
 @pytest.mark.parametrize(
     ("languages", "kind", "message"),
     [
-        ({}, ValueError, "the reference 'en' is not among"),
+        ({}, ValueError, "'en' is not among the languages"),
         ({"en": []}, ValueError, "at least one"),
         ({"en": ["a"], "zh": ["月", "海"]}, ValueError, "'zh' has 2 sentences and 'en' 1"),
         ({"en": "a"}, TypeError, "must be a list of str, not one str"),
-        ({"en": None}, TypeError, "must be a list of str, not NoneType"),
-        ({"en": iter("a")}, TypeError, "must be a list of str, not str_"),
-        ([("en", ["a"])], TypeError, "texts must be a mapping, not list"),
         ({"en": [""], "zh": ["月"]}, ValueError, "the sentences of 'en' give no tokens"),
         ({"en": ["a"], "zh": [3]}, TypeError, "document 0: text must be a str, not int"),
     ],
