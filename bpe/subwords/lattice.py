@@ -1,8 +1,8 @@
-"""All ways to cut a text into pieces, as a lattice: the best way, the sum over all, one at random.
+"""All ways to cut a text into pieces, as a lattice: the best one, the sum over all, a random one.
 
-A lattice is a list with an entry for each position but the first: the pieces that end there, each as
-(where it begins, what it is called, its score), those that begin earliest first. The score of a way is the
-sum of its pieces' scores; these are logarithms of probabilities, so the sum is that of their product.
+A lattice is a list with one entry for each position but the first: the pieces that end there, each as
+(begin, name, score), ordered by begin. The score of a path is the sum of the scores of its pieces. These are
+logarithms of probabilities, so it is the logarithm of the product of the probabilities.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Name = TypeVar("Name")
 Edge = tuple[int, Name, float]
+Path = list[tuple[int, int, Name]]
 
 
 class Piece(NamedTuple):
     """An entry of the vocabulary.
 
     score: the natural logarithm of its probability. Only normal pieces need one.
-    kind: "normal"; "unknown" for the one that stands for unknown characters; "control" for special tokens;
-    "user-defined" for what is a token wherever it occurs; "unused" for an id that no text has; "byte" for one
-    of the 256 into which unknown characters can be taken apart, named <0x00> to <0xFF>.
+    kind: "normal"; "unknown" for the unknown token; "control" for special tokens; "user-defined" for a piece
+    that is a token wherever it occurs; "unused" for an id that encoding never gives; "byte" for the 256
+    pieces, named <0x00> to <0xFF>, that spell unknown characters.
     """
 
     text: str
@@ -38,61 +39,57 @@ class Piece(NamedTuple):
     kind: Kind = "normal"
 
 
-def best_path(lattice: Iterable[Sequence[Edge[Name]]]) -> list[tuple[int, int, Name]]:
-    """The way of the highest score, as (begin, end, name) of its pieces: the algorithm of Viterbi.
+def best_path(lattice: Iterable[Sequence[Edge[Name]]]) -> Path[Name]:
+    """Return the path with the highest score, as (begin, end, name) of its pieces: the Viterbi algorithm.
 
-    Ties are common, since the same pieces in another order have the same sum. So all is as in sentencepiece:
-    sums are kept in 32 bits, and at each position the piece that begins earliest wins, unless a later one is
-    better. A sum beyond FARTHEST would leave few of its bits for what follows, so from there on sums are
-    counted anew from 0.
+    Ties are common, since the same pieces in another order have the same sum. So all follows sentencepiece:
+    sums are kept in 32 bits, and at each position the piece that begins earliest wins unless a later one is
+    better. A sum beyond FARTHEST would leave few bits for what follows, so sums restart from 0 there.
     """
     best = [0.0]
     last: list[Edge[Name] | None] = [None]
-    anew: dict[int, float] = {}  # position -> the sum there, before it became 0
-    latest = 0  # of these positions
+    restarts: dict[int, float] = {}  # position -> the sum there, before it became 0
+    latest = 0  # the last of these positions
     for end, edges in enumerate(lattice, start=1):
-        highest: float = 0.0
-        chosen: Edge[Name] | None = None
-        if edges[0][0] < latest:
-            highest, chosen = _best_across(edges, best, anew)
-        else:
-            for edge in edges:
-                total = c_float(best[edge[0]] + edge[2]).value
-                if chosen is None or total > highest:
-                    highest, chosen = total, edge
+        highest, chosen = _best_edge(edges, best, restarts if edges[0][0] < latest else {})
         if not -FARTHEST <= highest <= FARTHEST:
-            anew[end], latest, highest = highest, end, 0.0
+            restarts[end], latest, highest = highest, end, 0.0
         best.append(highest)
         last.append(chosen)
-    path: list[tuple[int, int, Name]] = []
+    path: Path[Name] = []
     end = len(last) - 1
-    while (edge_taken := last[end]) is not None:
-        path.append((edge_taken[0], end, edge_taken[1]))
-        end = edge_taken[0]
+    while edge := last[end]:
+        begin, name, _ = edge
+        path.append((begin, end, name))
+        end = begin
     return path[::-1]
 
 
-def _best_across(
-    edges: Sequence[Edge[Name]], best: Sequence[float], anew: dict[int, float]
+def _best_edge(
+    edges: Sequence[Edge[Name]], best: Sequence[float], restarts: dict[int, float]
 ) -> tuple[float, Edge[Name]]:
-    """The best of pieces that begin on both sides of a position from which sums are counted anew."""
+    """Return the highest sum at a position, and the edge that gives it.
+
+    restarts: where sums restarted, if that is between the beginnings of the edges.
+    """
     chosen = edges[0]
     begin = chosen[0]
     highest = c_float(best[begin] + chosen[2]).value
     for edge in edges[1:]:
-        while begin < edge[0]:
+        # After a restart, sums are lower by what they were there; so the one to beat must be too.
+        while restarts and begin < edge[0]:
             begin += 1
-            highest = c_float(highest - anew.get(begin, 0.0)).value
-        total = c_float(best[begin] + edge[2]).value
+            highest = c_float(highest - restarts.get(begin, 0.0)).value
+        total = c_float(best[edge[0]] + edge[2]).value
         if total > highest:
             highest, chosen = total, edge
     return highest, chosen
 
 
 def sums(lattice: Iterable[Sequence[Edge[Name]]], alpha: float = 1.0) -> list[float]:
-    """For each position, the logarithm of the summed probabilities of all ways that lead there.
+    """For each position, the logarithm of the summed probabilities of all paths to it.
 
-    alpha: what scores are multiplied with.
+    alpha: a factor for the scores.
     """
     totals = [0.0]
     for edges in lattice:
@@ -103,36 +100,36 @@ def sums(lattice: Iterable[Sequence[Edge[Name]]], alpha: float = 1.0) -> list[fl
 
 
 def shares(lattice: Sequence[Sequence[Edge[Name]]]) -> Iterator[tuple[Name, float]]:
-    """How probable it is that a way leads over a piece, for each piece of the lattice.
+    """For each piece of the lattice, yield the probability that a path contains it.
 
-    The forward-backward algorithm. From the end to the front: of all that arrives at a position, a piece has
-    brought the share that its own probability times the sum at its beginning has in the sum at its end.
+    The forward-backward algorithm: going back from the end, each piece gets its share of the probability that
+    arrives at its end, its own probability times the sum at its begin over the sum at its end.
     """
     totals = sums(lattice)
-    share = [0.0] * len(lattice) + [1.0]
+    arriving = [0.0] * len(lattice) + [1.0]
     for end in range(len(lattice), 0, -1):
         for begin, name, score in lattice[end - 1]:
-            brought = share[end] * math.exp(totals[begin] + score - totals[end])
-            share[begin] += brought
-            yield name, brought
+            share = arriving[end] * math.exp(totals[begin] + score - totals[end])
+            arriving[begin] += share
+            yield name, share
 
 
 def random_path(
-    lattice: Sequence[Sequence[Edge[Name]]], chance: random.Random, alpha: float = 1.0
-) -> list[tuple[int, int, Name]]:
-    """A way at random, as (begin, end, name) of its pieces: each as often as its probability says.
+    lattice: Sequence[Sequence[Edge[Name]]], rng: random.Random, alpha: float = 1.0
+) -> Path[Name]:
+    """Draw a path by its probability, as (begin, end, name) of its pieces.
 
     Forward filtering, backward sampling.
-    alpha: the probabilities are raised to this power and scaled to the sum 1. So 0 takes all ways alike, and
-    with a large one the best way is all but certain.
+    alpha: probabilities are raised to this power and scaled to the sum 1. With 0 all paths are equally
+    likely; the larger it is, the likelier the best path.
     """
     totals = sums(lattice, alpha)
-    path: list[tuple[int, int, Name]] = []
+    path: Path[Name] = []
     end = len(lattice)
     while end:
-        left = chance.random()
+        left = rng.random()
         for edge in lattice[end - 1]:
-            begin, name, score = edge  # those of the last piece, should rounding leave something over
+            begin, name, score = edge  # rounding may leave something over: then the last piece is taken
             left -= math.exp(totals[begin] + alpha * score - totals[end])
             if left < 0:
                 break

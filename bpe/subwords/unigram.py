@@ -1,9 +1,9 @@
-"""Unigram: a text is cut in the most probable way: chapter 10.
+"""Unigram: cut a text in the most probable way (chapter 10).
 
-Every piece has a probability, and of all ways to cut a text, the one with the highest product is taken.
-Spaces are written as `▁` first, and nothing else is cut before, so no white space is lost.
+Every piece has a probability; of all ways to cut a text, the one with the highest product wins. Spaces are
+written as `▁` first, and the text is not pre-split, so no whitespace is lost.
 
-Kudo: Subword Regularization, 2018. The rules are those of the library sentencepiece, of Kudo and Richardson;
+Kudo: Subword Regularization, 2018. The rules are those of the library sentencepiece, by Kudo and Richardson;
 the tests compare with its version 0.2.3.
 """
 
@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from ctypes import c_float
 from typing import Any, NamedTuple, Self
 
 from bpe import special
-from bpe._validate import check_finite, check_id, check_items, check_seed, refuse_surrogates
+from bpe._validate import check_finite, check_id, check_seed, refuse_surrogates
 from bpe.subwords import unigram_training
-from bpe.subwords.lattice import BYTES, KINDS, SPACE, Edge, Kind, Piece, best_path, random_path, sums
+from bpe.subwords.lattice import BYTES, KINDS, SPACE, Edge, Kind, Path, Piece, best_path, random_path, sums
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 UNKNOWN_PENALTY = 10.0
-UNKNOWN = -1  # an unknown character in a lattice
+UNKNOWN = -1  # the name of an unknown character in a lattice
 
 
-class Placed(NamedTuple):
-    """A piece in a text: from where to where it reaches, its id (None if unknown), its score."""
+class Occurrence(NamedTuple):
+    """A piece in a text: its begin and end, its id (None for an unknown character), its score."""
 
     begin: int
     end: int
@@ -35,19 +35,19 @@ class Placed(NamedTuple):
 
 
 class Unigram(Tokenizer):
-    """Pieces with scores; a text is cut so that the sum of the scores is highest.
+    """Pieces with scores; a text is cut so that the sum of its scores is highest.
 
-    pieces: each a `Piece` or the items of one; ids are positions.
-    prefix: whether a space is put before the text, so that its first word is as those that follow
+    pieces: each a `Piece`, or a tuple of its fields; ids follow their order.
+    prefix: whether to put a space before the text, so that its first word is cut like the others
     (add_dummy_prefix in sentencepiece).
 
-    A character that is no piece scores the lowest score less 10. It becomes bytes where there are byte
-    pieces, else the unknown token, once for a run of such characters; an error where there is neither.
-    A user-defined piece of n bytes scores 0.1 · (n - 1), so it wins over normal ones, which score below 0.
-    So in sentencepiece 0.2.3; earlier versions had another formula.
+    A character that is not a piece scores 10 less than the lowest score. It becomes bytes if there are byte
+    pieces, else the unknown token, one for a run of such characters; if there is neither, it is an error.
+    A user-defined piece of n bytes scores 0.1 · (n - 1), so it beats normal pieces, which score below 0. This
+    is the formula of sentencepiece 0.2.3; earlier versions had another one.
     Scores are kept in 32 bits, as in the files of sentencepiece.
 
-    Raises ValueError or TypeError, naming the entry, where these do not fit together.
+    Raises ValueError or TypeError, naming the entry, if these do not fit together.
 
     >>> tokenizer = Unigram([("▁l", -2), ("ow", -1), ("▁", -3), ("l", -3), ("o", -3), ("w", -3)])
     >>> tokenizer.tokens("low")
@@ -62,7 +62,7 @@ class Unigram(Tokenizer):
         pieces: Iterable[Piece | tuple[str, float] | tuple[str, float, Kind]],
         prefix: bool = True,
     ) -> None:
-        self.entries = tuple(_checked(k, entry) for k, entry in enumerate(check_items(pieces, "pieces")))
+        self.entries = tuple(_check_piece(number, entry) for number, entry in enumerate(pieces))
         self.vocabulary = tuple(special.check_names((entry.text for entry in self.entries), "piece"))
         self.prefix = bool(prefix)
         ids = {kind: _ids_of(self.entries, kind) for kind in KINDS}
@@ -80,7 +80,7 @@ class Unigram(Tokenizer):
         self._scored |= {text: (i, _user_defined_score(text)) for text, i in ids["user-defined"].items()}
         lowest = min(self.entries[i].score for i in ids["normal"].values())
         self._unknown_score = c_float(lowest - UNKNOWN_PENALTY).value
-        self._lengths = _lengths(self._scored)
+        self._lengths = _find_lengths(self._scored)
 
     # -- training ------------------------------------------------------------------------------------
 
@@ -101,29 +101,29 @@ class Unigram(Tokenizer):
         prefix: bool = True,
         progress: bool | None = None,
     ) -> Self:
-        """Learn pieces and their scores from a text: from many pieces down to those that matter.
+        """Learn pieces and their scores: start with many pieces, and drop those that matter least.
 
         text: a str, or an iterable of str, each its own document. It is cut at special tokens.
-        vocab_size: how many tokens there are to be: the unknown token, special tokens, 256 bytes if wanted,
+        vocab_size: target vocabulary size: the unknown token, special tokens, 256 bytes if wanted,
         characters, and longer pieces.
-        byte_fallback: whether there are tokens for the 256 bytes, so that no text is unknown.
-        character_coverage: the share of the text's characters, 0 to 1, that are to be tokens; the rarest ones
-        beyond it are not.
+        byte_fallback: whether to add tokens for the 256 bytes, so that no text is unknown.
+        character_coverage: the share of the text, 0 to 1, that its tokens for characters cover; the rarest
+        characters beyond it get none.
         max_length: of a piece, in characters.
-        seed_factor: training begins with so many times as many longer pieces as are wanted, those that cover
-        most of the text (sentencepiece has a fixed number, seed_sentencepiece_size); shrinking_factor: the
-        share of them that is kept each time.
-        sub_iterations: how often probabilities are learned anew between two such steps.
+        seed_factor: how many longer pieces training starts with, as a multiple of those wanted: those that
+        cover most of the text. (sentencepiece has a fixed number, seed_sentencepiece_size.)
+        shrinking_factor: the share of the pieces that each round keeps.
+        sub_iterations: how many times each round estimates the probabilities.
         progress: a bar for True, none for False; None shows it to people only.
 
-        Where the text has fewer pieces that occur twice, there are fewer tokens than asked for.
+        If fewer pieces occur twice in the text, the vocabulary is smaller than the target.
         """
-        head = unigram_training.head(unknown, special_tokens, byte_fallback)
-        names = [entry.text for entry in head if entry.kind == "control"]
+        fixed = unigram_training.fixed_pieces(unknown, special_tokens, byte_fallback)
+        names = [piece.text for piece in fixed if piece.kind == "control"]
         learned = unigram_training.learn(
             unigram_training.count_words(text, names, prefix),
             vocab_size,
-            taken=[entry.text for entry in head],
+            taken=[piece.text for piece in fixed],
             character_coverage=character_coverage,
             max_length=max_length,
             seed_factor=seed_factor,
@@ -131,30 +131,30 @@ class Unigram(Tokenizer):
             sub_iterations=sub_iterations,
             progress=progress,
         )
-        return cls([*head, *(Piece(text, score) for text, score in learned)], prefix)
+        return cls([*fixed, *(Piece(text, score) for text, score in learned)], prefix)
 
     # -- encoding ------------------------------------------------------------------------------------
 
     def _encode_ordinary(self, text: str) -> list[int]:
-        return self.encode_normalized(self.normalized(text))
+        return self.encode_normalized(self.normalize(text))
 
-    def normalized(self, text: str) -> str:
-        """The text as it is cut: spaces as `▁`, and one before it if `prefix` is set.
+    def normalize(self, text: str) -> str:
+        """Return the text as it is cut: spaces as `▁`, and one before the text if `prefix` is set.
 
-        A `▁` that stands in the text itself can't be told from a space any more.
+        A `▁` in the text itself can't be told from a space afterwards.
         """
         refuse_surrogates(text)
-        return (SPACE if self.prefix and text else "") + text.replace(" ", SPACE)
+        return unigram_training.mark_spaces(text, self.prefix)
 
     def encode_normalized(self, text: str) -> list[int]:
-        """The ids of a text as `normalized` gives it, or as another normalizer does.
+        """Encode a text that `normalize`, or another normalizer, gave.
 
-        The processor of sentencepiece gives the same: its `encode(text)` is `encode_normalized` of its
-        `normalize(text)`, with the pieces of its model. Raises ValueError for an unknown character where
-        there is neither an unknown token nor bytes.
+        With the pieces of its model, the `encode(text)` of a processor of sentencepiece equals the
+        `encode_normalized` of its `normalize(text)`. Raises ValueError for an unknown character if there is
+        neither an unknown token nor bytes.
         """
         refuse_surrogates(text)
-        return self._ids(text, best_path(self._lattice(text)))
+        return self._take_ids(text, best_path(self._lattice(text)))
 
     def sample(
         self,
@@ -165,36 +165,36 @@ class Unigram(Tokenizer):
         allowed_special: special.Names = (),
         disallowed_special: special.Names = "all",
     ) -> list[int]:
-        """The ids of the text cut in a way chosen at random, by its probability; each seed gives one.
+        """Encode a text in a random way, drawn by its probability.
 
-        alpha: the power to which probabilities are raised: below 1 rare ways become more frequent.
+        seed: 0 to 2**64 - 1; each gives one way.
+        alpha: the power to which probabilities are raised: below 1, rare ways become more frequent.
         The other parameters are those of `encode`.
         """
         if (alpha := check_finite(alpha, "alpha")) < 0:
             raise ValueError(f"alpha must be 0 or more, not {alpha}")
-        chance = random.Random(check_seed(seed))
+        rng = random.Random(check_seed(seed))
 
-        def sampled(part: str) -> list[int]:
-            normalized = self.normalized(part)
-            path = random_path(list(self._lattice(normalized)), chance, alpha)
-            return self._ids(normalized, path)
+        def encode_part(part: str) -> list[int]:
+            normalized = self.normalize(part)
+            return self._take_ids(normalized, random_path(list(self._lattice(normalized)), rng, alpha))
 
-        return self._encode_parts(text, allowed_special, disallowed_special, sampled)
+        return self._encode_parts(text, allowed_special, disallowed_special, encode_part)
 
-    def lattice(self, text: str) -> list[Placed]:
-        """Every piece that stands in the normalized text, by where it ends, the longest first."""
+    def lattice(self, text: str) -> list[Occurrence]:
+        """Return every occurrence of a piece in the normalized text, ordered by end, then longest first."""
         return [
-            Placed(begin, end, None if i == UNKNOWN else i, score)
-            for end, edges in enumerate(self._lattice(self.normalized(text)), start=1)
+            Occurrence(begin, end, None if i == UNKNOWN else i, score)
+            for end, edges in enumerate(self._lattice(self.normalize(text)), start=1)
             for begin, i, score in edges
         ]
 
     def log_probability(self, text: str) -> float:
         """The natural logarithm of the probability of the text: the sum over all ways to cut it."""
-        return sums(self._lattice(self.normalized(text)))[-1]
+        return sums(self._lattice(self.normalize(text)))[-1]
 
     def _lattice(self, text: str) -> Iterator[list[Edge[int]]]:
-        """For each position, the pieces that end there, as `bpe.lattice` wants them."""
+        """Yield, for each position, the pieces that end there, as `bpe.subwords.lattice` takes them."""
         for end in range(1, len(text) + 1):
             edges: list[Edge[int]] = []
             for length in self._lengths.get(text[max(end - 2, 0) : end], ()):
@@ -203,8 +203,8 @@ class Unigram(Tokenizer):
             edges.append((end - 1, *self._scored.get(text[end - 1], (UNKNOWN, self._unknown_score))))
             yield edges
 
-    def _ids(self, text: str, path: Iterable[tuple[int, int, int]]) -> list[int]:
-        """The ids of a path; an unknown character becomes bytes, or a run of them the unknown token."""
+    def _take_ids(self, text: str, path: Path[int]) -> list[int]:
+        """Return the ids of a path; unknown characters become bytes, or a run of them one unknown token."""
         ids: list[int] = []
         unknown_before = False
         for begin, end, i in path:
@@ -225,26 +225,26 @@ class Unigram(Tokenizer):
     # -- decoding ------------------------------------------------------------------------------------
 
     def decode(self, ids: Iterable[int], errors: str = "replace") -> str:
-        """The text of the ids; special tokens, the unknown one too, give their names.
+        """Decode ids to text; special tokens and the unknown token give their names.
 
-        errors: what to do where bytes are not UTF-8, as for `bytes.decode`.
-        Raises as `token` does.
+        errors: what to do if bytes are not UTF-8, as for `bytes.decode`.
+        Raises as `token`.
         """
         parts: list[str] = []
         stretch = bytearray()  # grows in place; bytes would be copied for each token
-        for i in check_items(ids, "ids"):
+        for i in ids:
             i = check_id(i, self.vocab_size)
             if i in self._bytes:
                 stretch.append(self._bytes[i])
             elif self.entries[i].kind == "control":
-                parts += [self._text(stretch, errors), self.vocabulary[i]]
+                parts += [self._decode_stretch(stretch, errors), self.vocabulary[i]]
                 stretch.clear()
             else:
                 stretch += self.vocabulary[i].encode("utf-8")
-        return "".join([*parts, self._text(stretch, errors)])
+        return "".join([*parts, self._decode_stretch(stretch, errors)])
 
-    def _text(self, stretch: bytearray, errors: str) -> str:
-        """The text of what stands between special tokens, which got a space of its own before it."""
+    def _decode_stretch(self, stretch: bytearray, errors: str) -> str:
+        """Decode what is between two special tokens; with `prefix`, encoding put a space before it."""
         text = stretch.decode("utf-8", errors).replace(SPACE, " ")
         return text.removeprefix(" ") if self.prefix else text
 
@@ -254,17 +254,15 @@ class Unigram(Tokenizer):
         return {"pieces": [list(entry) for entry in self.entries], "prefix": self.prefix}
 
     def with_special_tokens(self, names: Iterable[str]) -> Self:
-        """The same tokenizer with more special tokens, whose ids follow the others."""
+        """Return this tokenizer with more special tokens; their ids follow the others."""
         added = [Piece(name, 0.0, "control") for name in special.check_names(names)]
         return type(self)([*self.entries, *added], self.prefix)
 
 
-def _checked(number: int, entry: Any) -> Piece:
+def _check_piece(number: int, entry: Any) -> Piece:
     if not isinstance(entry, (tuple, list)) or len(entry) not in (2, 3):
         raise TypeError(f"piece {number} must be (text, score) or (text, score, kind), not {entry!r}")
     piece = Piece(*entry)
-    if not isinstance(piece.text, str):
-        raise TypeError(f"the text of piece {number} must be a str, not {type(piece.text).__name__}")
     if piece.kind not in KINDS:
         raise ValueError(f"piece {number} is of the unknown kind {piece.kind!r}")
     score = c_float(check_finite(piece.score, f"the score of piece {number}")).value
@@ -281,8 +279,8 @@ def _user_defined_score(text: str) -> float:
     return c_float(0.1 * (len(text.encode("utf-8")) - 1)).value
 
 
-def _lengths(pieces: Mapping[str, object]) -> dict[str, list[int]]:
-    """The last two characters of a piece -> how long pieces are that end so, the longest first."""
+def _find_lengths(pieces: Iterable[str]) -> dict[str, list[int]]:
+    """For the last two characters of pieces, find the lengths of the pieces that end so, longest first."""
     lengths: dict[str, set[int]] = {}
     for piece in pieces:
         if len(piece) > 1:

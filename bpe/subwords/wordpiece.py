@@ -1,14 +1,14 @@
-"""WordPiece: merges chosen by a score, and words cut by the longest piece first: chapter 10.
+"""WordPiece: choose merges by a score, and cut words longest piece first (chapter 10).
 
-A word's first piece stands as it is, each later one has `##` before it. A text is cut at white space, and
-every punctuation mark is a word of its own, as in BERT; so white space is lost, and `decode` puts one space
-between words. What BERT does to a text before that is left to the caller: it puts spaces around Chinese
+The first piece of a word is written as it is, later ones with `##` before them. A text is cut at whitespace,
+and each punctuation mark is a word of its own, as in BERT. So whitespace is lost, and `decode` puts one space
+between words. The rest of BERT's preparation is left to the caller: BERT puts spaces around Chinese
 characters, and its uncased models drop case and accents.
 
-Schuster, Nakajima: Japanese and Korean Voice Search, 2012, chose the merges that raise the likelihood of the
-text most; the program that made BERT's vocabulary was never published. The score used here, count(ab) /
-(count(a) · count(b)), is the one that is mostly taught. It is not the same: the log-likelihood rises by
-about count(ab) · (log(N · score) - 1) for N symbols, so there frequent pairs count more.
+Schuster, Nakajima: Japanese and Korean Voice Search, 2012, choose the merges that raise the likelihood of the
+text most; the program that made BERT's vocabulary was never published. The score here, count(ab) /
+(count(a) · count(b)), is the one usually taught. It differs: for N symbols, the log-likelihood rises by about
+count(ab) · (log(N · score) - 1), which favours frequent pairs.
 """
 
 from __future__ import annotations
@@ -21,24 +21,23 @@ import regex
 
 from bpe import special
 from bpe._progress import show_progress
-from bpe._validate import check_id, check_integer, check_items
+from bpe._validate import check_id, check_integer
 from bpe.naive import count_pairs, merge_pair
-from bpe.subwords.base import check_words, count_words, names_of, number_to_learn
+from bpe.subwords.base import check_words, collect_names, count_words, encode_words, number_to_learn
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 PREFIX = "##"
-CACHED_WORDS = 100_000
 Pair = tuple[str, str]
 
-# What BERT takes as punctuation: of ASCII every sign that is no letter, digit or control character.
+# Punctuation in BERT: in ASCII, all printable characters but letters, digits and the space.
 _SIGN = r"\p{P}$+<=>^`|~"
 _WORD = regex.compile(rf"[{_SIGN}]|[^\s{_SIGN}]+")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: what stands between white space, and each punctuation mark by itself.
+    """Cut a text at whitespace, and make each punctuation mark a word of its own.
 
-    The same as `BertPreTokenizer` of the library `tokenizers`.
+    Equals `BertPreTokenizer` of the library `tokenizers`.
 
     >>> words("It's 5 o'clock.")
     ['It', "'", 's', '5', 'o', "'", 'clock', '.']
@@ -47,7 +46,7 @@ def words(text: str) -> list[str]:
 
 
 class Step(NamedTuple):
-    """One step of training: the pair that was joined, what it became, how often it occurred, its score."""
+    """One step of training: the merged pair, the piece it became, how often it occurred, its score."""
 
     pair: Pair
     piece: str
@@ -56,7 +55,7 @@ class Step(NamedTuple):
 
 
 def symbols_of(word: str) -> list[str]:
-    """The characters of a word as pieces.
+    """Return the characters of a word as pieces.
 
     >>> symbols_of("low")
     ['l', '##o', '##w']
@@ -65,11 +64,11 @@ def symbols_of(word: str) -> list[str]:
 
 
 class _Words:
-    """The training words as pieces, with all counts, kept up to date while pairs are joined.
+    """The training words as pieces, with counts that follow each merge.
 
-    frequency[pair], count[piece]: how often they occur, weighted by the words' counts.
-    where[pair]: the numbers of words that hold the pair, or held it once.
-    beside[piece]: the pairs that the piece is part of, or was once.
+    frequency[pair], count[piece]: how often they occur, weighted by the counts of the words.
+    where[pair]: the numbers of the words that hold the pair, or once held it.
+    beside[piece]: the pairs that the piece belongs to, or once belonged to.
     """
 
     def __init__(self, counts: Mapping[str, int]) -> None:
@@ -83,7 +82,7 @@ class _Words:
             self._count(number, +1)
 
     def _count(self, number: int, sign: int) -> set[Pair]:
-        """Add a word's pairs and pieces to the counts, or take them off; the pairs."""
+        """Add a word's pairs and pieces to the counts, or with sign -1 subtract them; return the pairs."""
         pieces, weight = self.words[number], sign * self.weights[number]
         for piece in pieces:
             self.count[piece] = self.count.get(piece, 0) + weight
@@ -97,13 +96,13 @@ class _Words:
         return set(pairs)
 
     def entry(self, pair: Pair) -> tuple[float, int, Pair]:
-        """The pair as it is ordered now: highest score first, then most frequent, then by its pieces."""
+        """Return what the heap orders by: highest score first, then most frequent, then alphabetical."""
         left, right = pair
         frequency = self.frequency[pair]
         return -frequency / (self.count[left] * self.count[right]), -frequency, pair
 
-    def join(self, pair: Pair, piece: str) -> set[Pair]:
-        """Replace the pair by the piece in all words; the pairs whose score may have changed."""
+    def merge(self, pair: Pair, piece: str) -> set[Pair]:
+        """Replace the pair with the piece in all words; return the pairs whose score may have changed."""
         changed: set[Pair] = set()
         for number in self.where.pop(pair):
             changed |= self._count(number, -1)
@@ -113,40 +112,41 @@ class _Words:
 
 
 def learn_pieces(counts: Mapping[str, int], min_frequency: int = 2) -> Iterator[Step]:
-    """Join the pair of the highest score again and again, and give each step, until no pair is left.
+    """Merge the pair with the highest score, again and again, yielding each step, until no pair is left.
 
-    The score is count(ab) / (count(a) · count(b)): how much more often the two stand together than if pieces
-    were thrown together at random, but for a factor that is the same for all. Of equal scores the more
-    frequent pair is taken, of these the first in alphabetical order.
-    counts: words and how often each occurs.
-    min_frequency: pairs that occur less often are left alone.
+    The score is count(ab) / (count(a) · count(b)): up to a constant factor, how much more often a and b are
+    neighbours than if pieces were in random order. Of pairs with equal scores, the more frequent one is
+    merged; of these, the first in alphabetical order.
+
+    counts: word -> how often it occurs.
+    min_frequency: pairs that occur less often are never merged.
     """
     text = _Words(counts)
     heap = [text.entry(pair) for pair, frequency in text.frequency.items() if frequency >= min_frequency]
     heapq.heapify(heap)
     while heap:
         score, frequency, pair = entry = heapq.heappop(heap)
-        # Each change of a score adds an entry, so one that is out of date can be passed over.
-        if -frequency < min_frequency or text.frequency[pair] != -frequency or text.entry(pair) != entry:
+        # Each change of a score adds an entry, so those that are out of date can be skipped.
+        if text.frequency[pair] != -frequency or text.entry(pair) != entry:
             continue
         piece = pair[0] + pair[1].removeprefix(PREFIX)
-        for changed in text.join(pair, piece):
+        for changed in text.merge(pair, piece):
             if text.frequency[changed] >= min_frequency:
                 heapq.heappush(heap, text.entry(changed))
         yield Step(pair, piece, -frequency, -score)
 
 
 class WordPiece(Tokenizer):
-    """A vocabulary of pieces, and words cut by taking the longest piece first.
+    """A vocabulary of pieces; words are cut longest piece first.
 
-    pieces: id -> piece; one that does not begin a word has `##` before it.
+    pieces: id -> piece; pieces that continue a word have `##` before them.
     special_tokens: strings that are never pieces of a word.
-    unknown: the token that stands for a whole word that can't be covered; None makes that an error. It and
-    the special tokens keep their place if they are among `pieces`, else they follow.
-    max_characters: a longer word is unknown without a look, as in the library `tokenizers`, which calls it
+    unknown: the token for a word that pieces can't cover; with None, such a word is an error. It and the
+    special tokens keep their places if they are among `pieces`, else they follow.
+    max_characters: a longer word is always unknown; the library `tokenizers` calls this
     max_input_chars_per_word.
 
-    Raises ValueError or TypeError, naming the entry, where these do not fit together.
+    Raises ValueError or TypeError, naming the entry, if these do not fit together.
 
     >>> tokenizer = WordPiece(["low", "##est", "##er", "l", "##o"])
     >>> tokenizer.tokens("lowest slow")
@@ -164,13 +164,13 @@ class WordPiece(Tokenizer):
         max_characters: int = 100,
     ) -> None:
         given = special.check_names(pieces, "piece")
-        names = names_of(unknown, special_tokens)
+        names = collect_names(unknown, special_tokens)
         self.vocabulary = tuple(dict.fromkeys([*given, *names]))
         self._ids = {piece: i for i, piece in enumerate(self.vocabulary)}
-        apart = {name: self._ids.pop(name) for name in names}
+        special_ids = {name: self._ids.pop(name) for name in names}
         self.unknown = unknown
-        self.unknown_id = None if unknown is None else apart.pop(unknown)
-        self.special_tokens = ReadOnlyDict(apart)
+        self.unknown_id = None if unknown is None else special_ids.pop(unknown)
+        self.special_tokens = ReadOnlyDict(special_ids)
         self.max_characters = check_integer(max_characters, "max_characters", least=1)
         self._longest = max(map(len, self._ids), default=0)
         self._cache: dict[str, list[int]] = {}
@@ -189,10 +189,10 @@ class WordPiece(Tokenizer):
         """Learn pieces from the words of a text, by the score of `learn_pieces`.
 
         text: a str, or an iterable of str. It is cut into `words`, and at special tokens.
-        vocab_size: how many tokens there are to be: characters (those inside a word with ##) + pieces + the
-        unknown token + special tokens.
-        min_frequency: pairs that occur less often are never joined; the bare score is highest for pairs of
-        rare characters, which occur once. It may leave fewer tokens than asked for.
+        vocab_size: target vocabulary size: characters (those inside a word with ##) + pieces + the unknown
+        token + special tokens.
+        min_frequency: never merge pairs that occur less often; the bare score is highest for pairs of rare
+        characters, which occur once. The vocabulary may be smaller than the target.
         progress: a bar for True, none for False; None shows it to people only.
         The other parameters are those of the class.
         """
@@ -217,30 +217,22 @@ class WordPiece(Tokenizer):
         min_frequency: int = 2,
         progress: bool | None = None,
     ) -> Self:
-        """Learn pieces from words and how often each occurs; the parameters are those of `train`."""
+        """Learn pieces from word counts; the other parameters are those of `train`."""
         names = special.check_names(special_tokens)
         counts = check_words(counts, words)
         least = check_integer(min_frequency, "min_frequency", least=1)
         pieces = dict.fromkeys(sorted({symbol for word in counts for symbol in symbols_of(word)}))
-        number = number_to_learn(vocab_size, len(pieces), len(names_of(unknown, names)))
-        steps = _new_pieces(learn_pieces(counts, least), pieces, number)
-        for piece in show_progress(steps, number, progress, desc="pieces"):
+        number = number_to_learn(vocab_size, len(pieces), len(collect_names(unknown, names)))
+        new = _new_pieces(learn_pieces(counts, least), pieces, number)
+        for piece in show_progress(new, number, progress, desc="pieces"):
             pieces[piece] = None
         return cls(pieces, names, unknown)
 
     def _encode_ordinary(self, text: str) -> list[int]:
-        ids: list[int] = []
-        for word in words(text):
-            cut = self._cache.get(word)
-            if cut is None:
-                cut = self._cut(word)
-                if len(self._cache) < CACHED_WORDS:
-                    self._cache[word] = cut
-            ids += cut
-        return ids
+        return encode_words(words(text), self._encode_word, self._cache)
 
-    def _cut(self, word: str) -> list[int]:
-        """The ids of a word: the longest piece that it begins with, then the longest of the rest."""
+    def _encode_word(self, word: str) -> list[int]:
+        """Take the longest piece that the word begins with, then the longest of the rest, and so on."""
         ids: list[int] = []
         start = 0
         while start < len(word) <= self.max_characters:
@@ -252,20 +244,20 @@ class WordPiece(Tokenizer):
                     break
             else:
                 break
-        return ids if start == len(word) else self._unknown(word)
+        return ids if start == len(word) else self._encode_unknown(word)
 
-    def _unknown(self, word: str) -> list[int]:
+    def _encode_unknown(self, word: str) -> list[int]:
         if self.unknown_id is None:
-            raise ValueError(f"the word {word[:40]!r} can't be made of pieces, and there is no unknown token")
+            raise ValueError(f"pieces can't cover the word {word[:40]!r}, and there is no unknown token")
         return [self.unknown_id]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The words of the ids, with one space between them; a special token is a word of its own.
+        """Decode ids to words with one space between them; a special token is a word of its own.
 
-        Raises as `token` does.
+        Raises as `token`.
         """
         text: list[str] = []
-        for i in check_items(ids, "ids"):
+        for i in ids:
             piece = self.vocabulary[check_id(i, self.vocab_size)]
             if piece.startswith(PREFIX) and piece not in self.special_tokens:
                 text.append(piece.removeprefix(PREFIX))
@@ -282,13 +274,13 @@ class WordPiece(Tokenizer):
         }
 
     def with_special_tokens(self, names: Iterable[str]) -> Self:
-        """The same tokenizer with more special tokens, whose ids follow the others."""
+        """Return this tokenizer with more special tokens; their ids follow the others."""
         specials = [*self.special_tokens, *names]
         return type(self)(self.vocabulary, specials, self.unknown, self.max_characters)
 
 
 def _new_pieces(steps: Iterator[Step], known: Mapping[str, None], number: int) -> Iterator[str]:
-    """The first `number` pieces that are not known yet; two pairs may make the same one."""
+    """Yield the first `number` pieces that are not among `known`; two pairs may make the same piece."""
     found = 0
     while found < number and (step := next(steps, None)):
         if step.piece not in known:

@@ -1,7 +1,7 @@
-"""Byte pair encoding over words, as machine translation first used it: chapter 10.
+"""Byte pair encoding over words, as machine translation first used it (chapter 10).
 
-A text is cut at whitespace, and a mark at the end of every word says where the next one begins. So the
-whitespace itself is lost: `decode` puts one space between words.
+A text is cut at whitespace, and a mark ends every word. So the whitespace itself is lost: `decode` puts one
+space between words.
 
 Sennrich, Haddow, Birch: Neural Machine Translation of Rare Words with Subword Units, 2016. As in their
 algorithm 1, the mark is a symbol of its own; later libraries, `tokenizers` among them, attach it to the last
@@ -12,32 +12,30 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any, Self
 
 from bpe import fast, naive, special
 from bpe._progress import show_progress
-from bpe._validate import check_finite, check_id, check_integer, check_items, check_seed, refuse_surrogates
+from bpe._validate import check_finite, check_id, check_integer, check_seed, refuse_surrogates
 from bpe.bytepair import Progress, as_pairs, index_tokens, rank_pairs
 from bpe.fast import incremental
 from bpe.naive import Pair
-from bpe.subwords.base import check_words, count_words, names_of, number_to_learn, refuse_unknown
+from bpe.subwords.base import check_words, collect_names, count_words, encode_words, number_to_learn
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 END = "</w>"
-CACHED_WORDS = 100_000
 
 
 class WordBPE(Tokenizer):
-    """Byte pair encoding over words with the mark `</w>` at their end.
+    """Byte pair encoding over words that end with the mark `</w>`.
 
-    characters: the single characters that are tokens; the ids follow their order, then comes the mark.
-    merges: (left id, right id) in the order of their rank; the k-th makes the k-th token after the mark.
+    characters: the single characters that are tokens; ids follow their order, and the mark comes next.
+    merges: (left id, right id) in order of rank; the k-th makes the k-th token after the mark.
     special_tokens: strings that get ids of their own, after all others.
-    unknown: the token that stands for a character that is no token, with the id after the last merge's; None
-    makes that an error.
+    unknown: the token for characters that are not tokens; its id follows the last merge's. With None, such a
+    character is an error.
 
-    Raises ValueError or TypeError, naming the entry, where these do not fit together.
+    Raises ValueError or TypeError, naming the entry, if these do not fit together.
 
     >>> tokenizer = WordBPE.train("low low lower", 10)
     >>> tokenizer.tokens("low slow")
@@ -54,15 +52,15 @@ class WordBPE(Tokenizer):
         special_tokens: Iterable[str] = (),
         unknown: str | None = "[UNK]",
     ) -> None:
-        self.characters = tuple(check_items(characters, "characters"))
+        self.characters = tuple(characters)
         for character in self.characters:
             if not isinstance(character, str) or len(character) != 1:
                 raise ValueError(f"a base token must be a single character, not {character!r}")
             refuse_surrogates(character)
-        self.merges = tuple(as_pairs(check_items(merges, "merges")))
+        self.merges = tuple(as_pairs(merges))
         self.unknown = unknown
-        names = names_of(unknown, special_tokens)
-        # A token is a tuple of its symbols: characters "</w>" in a text are four of them, the mark is one.
+        names = collect_names(unknown, special_tokens)
+        # A token is a tuple of symbols: the mark is one symbol, the characters "</w>" of a text are four.
         symbols: list[Any] = [(symbol,) for symbol in [*self.characters, END]]
         for rank, pair in enumerate(self.merges):
             for i in pair:
@@ -99,12 +97,12 @@ class WordBPE(Tokenizer):
     ) -> Self:
         """Learn merges from the words of a text.
 
-        text: a str, or an iterable of str. The text is cut at white space and at special tokens.
-        vocab_size: how many tokens there are to be: characters + the mark + merges + the unknown token +
-        special tokens.
-        min_frequency: stop when no pair occurs so often, which may leave fewer tokens than asked for.
+        text: a str, or an iterable of str. It is cut at whitespace and at special tokens.
+        vocab_size: target vocabulary size: characters + the mark + merges + the unknown token + special
+        tokens.
+        min_frequency: stop when no pair occurs this often, which may leave fewer tokens than the target.
         engine: "naive", "incremental", "compiled" (which needs Numba), or "auto"; all give the same merges.
-        The other parameters are those of the class, and `progress` is that of `BPETokenizer.train`.
+        progress: as in `BPETokenizer.train`. The other parameters are those of the class.
 
         Of the most frequent pairs, the one that occurs first in the earliest word is merged.
         """
@@ -131,7 +129,7 @@ class WordBPE(Tokenizer):
         engine: str = "auto",
         progress: Progress = None,
     ) -> Self:
-        """Learn merges from words and how often each occurs; the parameters are those of `train`.
+        """Learn merges from word counts; the other parameters are those of `train`.
 
         >>> tokenizer = WordBPE.train_from_counts({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 15)
         >>> [tokenizer.token(i) for i in range(11, 14)]
@@ -142,7 +140,7 @@ class WordBPE(Tokenizer):
         learn_merges = fast.load_engine(fast.choose_engine(engine, sum(map(len, counts)))).learn_merges
         characters = sorted(set().union(*counts))
         base = {symbol: i for i, symbol in enumerate([*characters, END])}
-        num_merges = number_to_learn(vocab_size, len(characters), 1 + len(names_of(unknown, names)))
+        num_merges = number_to_learn(vocab_size, len(characters), 1 + len(collect_names(unknown, names)))
         steps = learn_merges(
             [[base[symbol] for symbol in (*word, END)] for word in counts],
             list(counts.values()),
@@ -164,60 +162,58 @@ class WordBPE(Tokenizer):
         dropout: float = 0.0,
         seed: int = 0,
     ) -> list[int]:
-        """The ids of the text's words; how much white space stood between them is lost.
+        """Encode the words of a text; the whitespace between them is lost.
 
-        dropout: the probability, 0 to 1, with which a merge that could be made is passed over, each time that
-        it is looked up: the words stay the same, and their tokens vary with `seed`. 1 leaves single symbols.
-        Where a word holds a pair twice, both are merged if either is not passed over.
-        Provilkov, Emelianenko, Voita: BPE-Dropout, 2020.
+        dropout: the probability, 0 to 1, of skipping a possible merge each time it is considered: the words
+        stay the same, and their tokens vary with `seed`. 1 leaves single symbols. If a word holds a pair
+        twice, both are merged unless both are skipped. Provilkov, Emelianenko, Voita: BPE-Dropout, 2020.
+        seed: 0 to 2**64 - 1; used only with dropout.
 
-        The other parameters are those of `BPETokenizer.encode`. Raises ValueError as it does, and for a
-        character that is no token where there is no unknown token.
+        The other parameters are those of `Tokenizer.encode`. Raises as it does, and ValueError for a
+        character that is not a token if there is no unknown token.
         """
         if not 0 <= (dropout := check_finite(dropout, "dropout")) <= 1:
             raise ValueError(f"dropout is a probability, from 0 to 1, not {dropout}")
-        chance = random.Random(check_seed(seed))
-        encoded = (
-            partial(self._encode_dropping, dropout=dropout, chance=chance)
-            if dropout
-            else self._encode_ordinary
-        )
-        return self._encode_parts(text, allowed_special, disallowed_special, encoded)
+        rng = random.Random(check_seed(seed))
+
+        def encode_part(part: str) -> list[int]:
+            return self._encode_ordinary(part) if not dropout else self._encode_dropping(part, dropout, rng)
+
+        return self._encode_parts(text, allowed_special, disallowed_special, encode_part)
 
     def _encode_ordinary(self, text: str) -> list[int]:
-        ids: list[int] = []
-        for word in text.split():
-            merged = self._cache.get(word)
-            if merged is None:
-                merged = incremental.apply_merges(self._symbols(word), self._ranks)
-                if len(self._cache) < CACHED_WORDS:
-                    self._cache[word] = merged
-            ids += merged
-        return ids
+        return encode_words(text.split(), self._encode_word, self._cache)
 
-    def _encode_dropping(self, text: str, dropout: float, chance: random.Random) -> list[int]:
-        # The naive engine asks about every pair it sees, again at every step.
+    def _encode_word(self, word: str) -> list[int]:
+        return incremental.apply_merges(self._symbols(word), self._ranks)
+
+    def _encode_dropping(self, text: str, dropout: float, rng: random.Random) -> list[int]:
         def keep(pair: Pair) -> bool:
-            return chance.random() >= dropout
+            return rng.random() >= dropout
 
-        return [
-            i for word in text.split() for i in naive.apply_merges(self._symbols(word), self._ranks, keep)
-        ]
+        # The naive engine considers every pair at every step.
+        words = [naive.apply_merges(self._symbols(word), self._ranks, keep) for word in text.split()]
+        return [i for ids in words for i in ids]
 
     def _symbols(self, word: str) -> list[int]:
-        """The ids of a word's characters, and of the mark."""
-        if self.unknown_id is None:
-            refuse_unknown(word, self.characters)
-            return [self._symbol_ids[symbol] for symbol in (*word, END)]
-        return [self._symbol_ids.get(symbol, self.unknown_id) for symbol in (*word, END)]
+        """Return the ids of a word's characters and of the mark."""
+        if self.unknown_id is not None:
+            return [self._symbol_ids.get(symbol, self.unknown_id) for symbol in (*word, END)]
+        for character in word:
+            if character not in self._symbol_ids:
+                raise ValueError(
+                    f"character {character!r} (U+{ord(character):04X}) of {word[:40]!r} is not among the "
+                    f"{len(self.characters):,} characters of this vocabulary, and there is no unknown token"
+                )
+        return [self._symbol_ids[symbol] for symbol in (*word, END)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The words of the ids, with one space between them; a special token is a word of its own.
+        """Decode ids to words with one space between them; a special token is a word of its own.
 
-        The unknown token stands where the character stood. Raises as `token` does.
+        The unknown token gives its own name, inside its word. Raises as `token`.
         """
         words: list[list[str]] = [[]]
-        for i in check_items(ids, "ids"):
+        for i in ids:
             i = check_id(i, self.vocab_size)
             if i < len(self._words):
                 words[-1].append(self._words[i])
@@ -240,5 +236,5 @@ class WordBPE(Tokenizer):
         }
 
     def with_special_tokens(self, names: Iterable[str]) -> Self:
-        """The same tokenizer with more special tokens, whose ids follow the others."""
+        """Return this tokenizer with more special tokens; their ids follow the others."""
         return type(self)(self.characters, self.merges, [*self.special_tokens, *names], self.unknown)

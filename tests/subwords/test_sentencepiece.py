@@ -38,7 +38,7 @@ def test_ids_equal_for_any_pieces(vocabulary, lines, with_bytes, prefix):
         assert ours.encode(line, disallowed_special=()) == theirs.encode(line)
 
 
-# Sums beyond which the library counts anew, within a few characters of each other.
+# The library restarts its sums beyond a limit: these scores reach it every few characters.
 far = st.sampled_from([0.0, -1.5, -0.001, -1e5, -3e4, 2e5, -1e6, 7e4, -99_999.5, -40_000.25, 1e8])
 
 
@@ -51,7 +51,7 @@ def test_ids_equal_where_sums_are_large(vocabulary, lines):
         assert ours.encode(line) == theirs.encode(line)
 
 
-def trained_by_library(path: Path, texts: list[str], **options) -> tuple[Unigram, object]:
+def train_with_library(path: Path, texts: list[str], **options) -> tuple[Unigram, object]:
     import sentencepiece
 
     sentencepiece.set_min_log_level(2)
@@ -67,8 +67,8 @@ def trained_by_library(path: Path, texts: list[str], **options) -> tuple[Unigram
     return formats.load_sentencepiece(file), sentencepiece.SentencePieceProcessor(model_file=str(file))
 
 
-def compared(ours: Unigram, theirs, texts: list[str]) -> tuple[int, int]:
-    """Asserts equality; how many texts and how many tokens."""
+def compare(ours: Unigram, theirs, texts: list[str]) -> tuple[int, int]:
+    """Assert that the ids are equal; return the numbers of texts and tokens."""
     tokens = 0
     for text in texts:
         ids = ours.encode_normalized(theirs.normalize(text))
@@ -80,26 +80,26 @@ def compared(ours: Unigram, theirs, texts: list[str]) -> tuple[int, int]:
 @pytest.mark.skipif(bool(corpora.missing_files("tang_poems")), reason="the poems are not prepared")
 def test_a_model_of_the_library_on_poems(tmp_path):
     poems = corpora.tang_poems()
-    ours, theirs = trained_by_library(
+    ours, theirs = train_with_library(
         tmp_path, poems[:1_000], vocab_size=4_000, user_defined_symbols=["春风"]
     )
     assert ours.vocab_size == 4_000 == theirs.vocab_size()
-    assert compared(ours, theirs, poems[-300:])[1] > 5_000
+    assert compare(ours, theirs, poems[-300:])[1] > 5_000
     assert "春风" in ours.tokens("春风")
 
 
 @pytest.mark.skipif(bool(corpora.missing_files("wikitext2")), reason="WikiText-2 is not prepared")
 def test_a_model_of_the_library_on_wikitext2(tmp_path):
     train = corpora.wikitext2("train")[:150_000].splitlines()
-    ours, theirs = trained_by_library(tmp_path, train, vocab_size=1_500, byte_fallback=True)
+    ours, theirs = train_with_library(tmp_path, train, vocab_size=1_500, byte_fallback=True)
     text = corpora.wikitext2("test")[:150_000]
-    assert compared(ours, theirs, text.splitlines())[1] > 25_000
-    assert compared(ours, theirs, [text])[1] > 25_000
+    assert compare(ours, theirs, text.splitlines())[1] > 25_000
+    assert compare(ours, theirs, [text])[1] > 25_000
 
 
-def test_a_model_that_puts_the_space_behind_the_text(tmp_path):
+def test_a_model_that_puts_the_space_after_the_text(tmp_path):
     texts = ["low lower lowest", "new newer newest", "slow slower"] * 30
-    ours, theirs = trained_by_library(
+    ours, theirs = train_with_library(
         tmp_path,
         texts,
         vocab_size=300,
@@ -108,7 +108,7 @@ def test_a_model_that_puts_the_space_behind_the_text(tmp_path):
         hard_vocab_limit=False,
     )
     assert not ours.prefix and "low▁" in ours.vocabulary
-    compared(ours, theirs, ["low", "slow and low", " a  b ", "", "月"])
+    compare(ours, theirs, ["low", "slow and low", " a  b ", "", "月"])
     for text in ("low", "slow and low", "月 low"):
         assert ours.decode(theirs.encode(text)) == theirs.decode(theirs.encode(text))
 
@@ -142,7 +142,7 @@ def real():
 def test_the_real_model(real):
     ours, theirs = real
     assert ours.vocab_size == theirs.vocab_size() == 262_144
-    assert ours.vocabulary == [theirs.id_to_piece(i) for i in range(ours.vocab_size)]
+    assert list(ours.vocabulary) == [theirs.id_to_piece(i) for i in range(ours.vocab_size)]
     assert [entry.score for entry in ours.entries] == theirs.get_score(list(range(ours.vocab_size)))
     assert not ours.prefix and len(ours.special_tokens) == 26_089
 
@@ -165,7 +165,7 @@ def test_the_real_model_on_texts_of_many_kinds(real):
         lines += corpora.wikitext2("test")[:60_000].splitlines()
     if not corpora.missing_files("tang_poems"):
         lines += corpora.tang_poems()[-200:]
-    compared(ours, theirs, lines)
+    compare(ours, theirs, lines)
 
 
 def test_its_normalizer_loses_text(real):
@@ -177,8 +177,8 @@ def test_its_normalizer_loses_text(real):
 def test_the_real_model_on_both_corpora(real):
     ours, theirs = real
     lines = [line for split in ("train", "valid", "test") for line in corpora.wikitext2(split).splitlines()]
-    print("WikiText-2:", compared(ours, theirs, lines))
-    print("poems:", compared(ours, theirs, corpora.tang_poems()))
+    print("WikiText-2:", compare(ours, theirs, lines))
+    print("poems:", compare(ours, theirs, corpora.tang_poems()))
 
 
 # -- the reader --------------------------------------------------------------------------------------------
@@ -186,15 +186,15 @@ def test_the_real_model_on_both_corpora(real):
 GOOD = model([UNKNOWN, Piece("▁a", -1.5), Piece("b", -2.0, "user-defined"), Piece("</s>", 0.0, "control")])
 
 
-def test_a_model_as_it_is_read(tmp_path):
+def test_a_model_is_read_as_it_is(tmp_path):
     path = tmp_path / "a.model"
     path.write_bytes(GOOD)
     tokenizer = formats.load_sentencepiece(path)
-    assert tokenizer.entries[1:] == [
+    assert tokenizer.entries[1:] == (
         ("▁a", -1.5, "normal"),
         ("b", -2.0, "user-defined"),
         ("</s>", 0, "control"),
-    ]
+    )
     assert not tokenizer.prefix and tokenizer.unknown_id == 0
     path.write_bytes(GOOD + message(3, numeric(3, 1)))
     assert formats.load_sentencepiece(path).prefix

@@ -1,4 +1,4 @@
-"""Unigram: the best way to cut against all ways, training, sampling, and files."""
+"""Unigram: the best way to cut against all ways, training, sampling."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ vocabularies = st.dictionaries(
 )
 
 
-def made(pieces: dict[str, float], **options) -> Unigram:
+def make(pieces: dict[str, float], **options) -> Unigram:
     return Unigram([Piece("<unk>", 0, "unknown"), *pieces.items()], **options)
 
 
-def trained(text=TEXT, vocab_size: int = 330, **options) -> Unigram:
+def train(text=TEXT, vocab_size: int = 330, **options) -> Unigram:
     return Unigram.train(text, vocab_size, progress=False, **options)
 
 
@@ -51,7 +51,7 @@ def all_ways(text: str, pieces: dict[str, float]) -> list[tuple[list[str], float
 def test_the_best_of_all_ways(pieces, text):
     pieces = {"a": -4.0, "b": -4.0, "c": -4.0} | pieces
     ways = all_ways(text, pieces)
-    tokenizer = made(pieces, prefix=False)
+    tokenizer = make(pieces, prefix=False)
     found = tokenizer.tokens(text)
     assert sum(pieces[token] for token in found) == pytest.approx(max(score for _, score in ways))
     total = math.log(sum(math.exp(score) for _, score in ways))
@@ -60,7 +60,7 @@ def test_the_best_of_all_ways(pieces, text):
 
 @settings(max_examples=50)
 @given(vocabularies, st.text(st.sampled_from("abc"), min_size=1, max_size=6))
-def test_how_probable_a_piece_is(pieces, text):
+def test_the_expected_use_of_a_piece(pieces, text):
     pieces = {"a": -4.0, "b": -4.0, "c": -4.0} | pieces
     expected: Counter = Counter()
     ways = all_ways(text, pieces)
@@ -74,8 +74,8 @@ def test_how_probable_a_piece_is(pieces, text):
     assert {piece: share for piece, share in found.items() if share} == pytest.approx(expected)
 
 
-def test_of_equals_the_one_whose_last_piece_begins_first():
-    tokenizer = made({"a": -1, "bc": -2, "ab": -2, "c": -1}, prefix=False)
+def test_of_equal_ways_the_one_whose_last_piece_begins_first_wins():
+    tokenizer = make({"a": -1, "bc": -2, "ab": -2, "c": -1}, prefix=False)
     assert tokenizer.tokens("abc") == ["a", "bc"]
 
 
@@ -87,12 +87,12 @@ def test_a_long_text_is_cut_as_well_as_a_short_one():
 
 
 def test_more_probable_is_not_longer():
-    tokenizer = made({"ab": -5, "abc": -5, "bcd": -2, "a": -2, "c": -4, "d": -4}, prefix=False)
+    tokenizer = make({"ab": -5, "abc": -5, "bcd": -2, "a": -2, "c": -4, "d": -4}, prefix=False)
     assert tokenizer.tokens("abcd") == ["a", "bcd"]
 
 
 def test_the_lattice_of_a_text():
-    tokenizer = made({"a": -1, "b": -2, "ab": -2.5}, prefix=False)
+    tokenizer = make({"a": -1, "b": -2, "ab": -2.5}, prefix=False)
     assert [tuple(edge) for edge in tokenizer.lattice("abx")] == [
         (0, 1, 1, -1.0),
         (0, 2, 3, -2.5),
@@ -105,7 +105,7 @@ def test_the_lattice_of_a_text():
 
 
 def test_unknown_characters():
-    tokenizer = made({"a": -1, "▁": -2})
+    tokenizer = make({"a": -1, "▁": -2})
     assert tokenizer.tokens("a月月a月") == ["▁", "a", "<unk>", "a", "<unk>"]
     assert tokenizer.decode(tokenizer.encode("a月月a")) == "a<unk>a"
     bytes_too = Unigram([*(Piece(name, 0, "byte") for name in BYTES), ("a", -1)], prefix=False)
@@ -176,7 +176,7 @@ def test_user_defined_and_unused_pieces():
 
 def test_samples_come_as_often_as_their_probability_says():
     pieces = {"a": -1.0, "b": -1.5, "ab": -2.0, "ba": -2.2, "aba": -3.0}
-    tokenizer = made(pieces, prefix=False)
+    tokenizer = make(pieces, prefix=False)
     for alpha in (1.0, 0.3):
         ways = {tuple(way): math.exp(alpha * score) for way, score in all_ways("aba", pieces)}
         counts = Counter(
@@ -205,7 +205,7 @@ def test_a_large_alpha_gives_the_best_way():
 def test_the_vocabulary_that_was_asked_for():
     tokenizer = TRAINED[True]
     assert tokenizer.vocab_size == 300
-    assert tokenizer.vocabulary[:3] == ["<unk>", "<s>", "<0x00>"]
+    assert tokenizer.vocabulary[:3] == ("<unk>", "<s>", "<0x00>")
     assert tokenizer.unknown_id == 0 and tokenizer.special_tokens == {"<s>": 1}
     learned = [entry.score for entry in tokenizer.entries if entry.kind == "normal"]
     assert learned == sorted(learned, reverse=True)
@@ -215,21 +215,21 @@ def test_the_vocabulary_that_was_asked_for():
 
 
 def test_without_bytes_and_with_the_frequent_characters_only():
-    tokenizer = trained("aaaa bbbb aaaa bbbb c", 8, byte_fallback=False, character_coverage=0.9)
+    tokenizer = train("aaaa bbbb aaaa bbbb c", 8, byte_fallback=False, character_coverage=0.9)
     assert tokenizer.tokens("a c") == ["▁", "a", "▁", "<unk>"]
     assert tokenizer.vocab_size == 8
 
 
 def test_fewer_pieces_than_asked_for():
-    assert trained("ab ab", 1_000, byte_fallback=False).vocab_size < 20
+    assert train("ab ab", 1_000, byte_fallback=False).vocab_size < 20
 
 
 @pytest.mark.parametrize("factor", [1e308, 1 + 1e-9])
 def test_no_factor_is_too_large(factor):
-    assert trained(vocab_size=10**400, byte_fallback=False, seed_factor=factor).vocab_size > 50
+    assert train(vocab_size=10**400, byte_fallback=False, seed_factor=factor).vocab_size > 50
 
 
-def test_a_null_character_is_one_as_any_other():
+def test_a_null_character_is_like_any_other():
     tokenizer = Unigram.train("\0!\0?\0;\0," + "a" * 5, 300, byte_fallback=False, character_coverage=0.6)
     assert "\0" in tokenizer.vocabulary and "!" not in tokenizer.vocabulary
 
@@ -243,13 +243,13 @@ def test_no_piece_takes_the_name_of_another_token(names):
 
 def test_a_list_of_documents():
     parts = TEXT.splitlines(keepends=True)
-    assert trained(parts).tokens("the cat") == ["▁the", "▁cat"]
+    assert train(parts).tokens("the cat") == ["▁the", "▁cat"]
 
 
 def test_every_round_raises_the_probability_of_the_text():
     words = unigram_training.count_words(TEXT, [], True)
     characters = sorted(set("".join(words)))
-    scores = unigram_training._seed(words, characters, 60, 8)
+    scores = unigram_training._seed_scores(words, characters, 60, 8)
     before = -math.inf
     for _ in range(5):
         now = sum(
@@ -287,25 +287,13 @@ def test_frequent_substrings(counts):
 # -- files and bad input -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=20)
-@given(vocabularies, st.booleans(), texts)
-def test_save_and_load(tmp_path_factory, pieces, prefix, text):
-    path = tmp_path_factory.mktemp("unigram") / "tokenizer.json"
-    tokenizer = made(pieces, prefix=prefix)
-    tokenizer.save(path)
-    loaded = Unigram.load(path)
-    assert loaded.fingerprint == tokenizer.fingerprint
-    assert loaded.encode(text) == tokenizer.encode(text)
-
-
 @pytest.mark.parametrize(
     ("pieces", "error", "message"),
     [
         ([], ValueError, "there is no normal piece"),
         ([("<unk>", 0, "unknown")], ValueError, "there is no normal piece"),
         (["a"], TypeError, "piece 0 must be"),
-        ([5], TypeError, "piece 0 must be"),
-        ([(5, 0.0)], TypeError, "the text of piece 0 must be a str, not int"),
+        ([(5, 0.0)], TypeError, "a piece must be a str, not int"),
         ([("a", "b")], TypeError, "the score of piece 0 must be a number"),
         ([("a", math.nan)], ValueError, "the score of piece 0 must be finite"),
         ([("a", -(10**400))], ValueError, "the score of piece 0 is too large"),
@@ -331,13 +319,9 @@ def test_pieces_that_do_not_fit(tmp_path, pieces, error, message):
 @pytest.mark.parametrize(
     ("text", "vocab_size", "options", "error", "message"),
     [
-        (b"low", 400, {}, TypeError, "text must be a str or an iterable of str, not bytes"),
-        (["low", 5], 400, {}, TypeError, "document 1"),
         ("", 400, {"prefix": False}, ValueError, "the training text is empty"),
         ([], 400, {}, ValueError, "the training text is empty"),
-        ("a\ud800", 400, {}, ValueError, "lone surrogate"),
-        ("low", "400", {}, TypeError, "vocab_size must be an integer"),
-        ("low", 260, {}, ValueError, "there are 4 characters and 257 other tokens to begin with"),
+        ("low", 260, {}, ValueError, "training starts with 4 characters and 257 other tokens"),
         ("low", 400, {"character_coverage": 1.5}, ValueError, "character_coverage must be from 0 to 1"),
         ("low", 400, {"character_coverage": "all"}, TypeError, "character_coverage must be a number"),
         ("low", 400, {"max_length": 0}, ValueError, "max_length must be 1 or more"),
@@ -346,7 +330,6 @@ def test_pieces_that_do_not_fit(tmp_path, pieces, error, message):
         ("low", 400, {"sub_iterations": 0}, ValueError, "sub_iterations must be 1 or more"),
         ("low", 400, {"unknown": "?"}, ValueError, "two or more characters"),
         ("low", 400, {"special_tokens": ["<unk>"]}, ValueError, "both the unknown token and a special"),
-        ("low", 400, {"special_tokens": "<s>"}, TypeError, "must be a list of strings"),
         ("a b", 400, {"special_tokens": ["▁"]}, ValueError, "'▁' is a special token, but also a character"),
     ],
 )
@@ -360,9 +343,7 @@ def test_bad_input_to_training(text, vocab_size, options, error, message):
     [
         ({"alpha": -1}, ValueError, "alpha must be 0 or more"),
         ({"alpha": math.inf}, ValueError, "alpha must be finite"),
-        ({"alpha": "a"}, TypeError, "alpha must be a number"),
         ({"seed": -1}, ValueError, "seed must be 0 or more"),
-        ({"seed": "a"}, TypeError, "seed must be an integer"),
     ],
 )
 def test_bad_input_to_sampling(options, error, message):
@@ -370,23 +351,11 @@ def test_bad_input_to_sampling(options, error, message):
         TRAINED[True].sample("low", **options)
 
 
-def test_bad_input_to_encoding_and_decoding():
+def test_each_way_to_read_a_text_refuses_lone_surrogates():
     tokenizer = TRAINED[True]
-    for call in (tokenizer.encode, tokenizer.sample, tokenizer.lattice, tokenizer.log_probability):
-        with pytest.raises(TypeError, match="text must be a str, not bytes"):
-            call(b"a")
+    for call in (tokenizer.sample, tokenizer.lattice, tokenizer.log_probability, tokenizer.encode_normalized):
         with pytest.raises(ValueError, match="lone surrogate"):
             call("\udfff")
-    with pytest.raises(ValueError, match="id 999 is out of range: ids go from 0 to 299"):
-        tokenizer.decode([999])
-    with pytest.raises(TypeError, match="an id must be an integer"):
-        tokenizer.token("a")
-    with pytest.raises(TypeError, match="ids must be a list or another iterable, not int"):
-        tokenizer.decode(3)
-    with pytest.raises(TypeError, match="pieces must be a list"):
-        Unigram(None)
-    with pytest.raises(TypeError, match="text must be a str, not NoneType"):
-        tokenizer.normalized(None)
 
 
 def test_an_empty_text():
@@ -396,13 +365,9 @@ def test_an_empty_text():
 
 
 def test_paths_add_up():
-    chance = random.Random(0)
-    path = lattice.random_path([[(0, "a", -1.0)], [(0, "ab", -1.0), (1, "b", -2.0)]], chance)
+    rng = random.Random(0)
+    path = lattice.random_path([[(0, "a", -1.0)], [(0, "ab", -1.0), (1, "b", -2.0)]], rng)
     assert path[0][0] == 0 and path[-1][1] == 2
 
 
-def test_how_it_shows_itself():
-    assert repr(TRAINED[True]) == "<Unigram: 300 tokens, 1 of them special>"
-
-
-TRAINED = {prefix: trained(vocab_size=300, prefix=prefix, special_tokens=["<s>"]) for prefix in (True, False)}
+TRAINED = {prefix: train(vocab_size=300, prefix=prefix, special_tokens=["<s>"]) for prefix in (True, False)}

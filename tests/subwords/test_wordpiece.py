@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bpe import WordPiece, corpora, saving
 from bpe.naive import count_pairs, merge_pair
 from bpe.subwords import wordpiece
-from bpe.subwords.words import count_words
+from bpe.subwords.base import count_words
 
 PAPER = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
 
@@ -21,7 +21,7 @@ word_counts = st.dictionaries(words, st.integers(1, 9), min_size=1, max_size=12)
 
 
 def plain_steps(counts: dict[str, int], min_frequency: int) -> list[tuple]:
-    """Training with everything counted anew at each step."""
+    """Train by counting everything again at each step."""
     cut = {word: wordpiece.symbols_of(word) for word in counts}
     steps = []
     while True:
@@ -54,7 +54,7 @@ def test_training_equals_a_plain_recount(counts, min_frequency):
 
 def test_the_first_step_by_hand():
     step = next(wordpiece.learn_pieces(PAPER))
-    # i and d occur three times, only in "widest"; w before i occurs three times, but w is no rare piece.
+    # i and d occur three times, only in "widest"; w before i occurs three times, but w is not a rare piece.
     assert step == (("##i", "##d"), "##id", 3, 1 / 3)
 
 
@@ -68,7 +68,7 @@ def test_a_vocabulary_has_the_size_asked_for():
     tokenizer = WordPiece.train_from_counts(PAPER, 20)
     assert tokenizer.vocab_size == 20
     assert tokenizer.vocabulary[-1] == "[UNK]"
-    assert tokenizer.vocabulary[:4] == ["##d", "##e", "##i", "##o"]
+    assert tokenizer.vocabulary[:4] == ("##d", "##e", "##i", "##o")
 
 
 def test_a_text_and_its_counts_teach_the_same():
@@ -82,7 +82,7 @@ def test_a_text_and_its_counts_teach_the_same():
 
 def test_special_tokens_cut_the_text():
     tokenizer = WordPiece.train("ab[SEP]ab [SEP] ab", 100, special_tokens=["[SEP]"])
-    assert tokenizer.vocabulary == ["##b", "a", "ab", "[UNK]", "[SEP]"]
+    assert tokenizer.vocabulary == ("##b", "a", "ab", "[UNK]", "[SEP]")
     assert tokenizer.tokens("abb[SEP]ab", allowed_special="all") == ["ab", "##b", "[SEP]", "ab"]
 
 
@@ -95,10 +95,10 @@ def test_the_longest_piece_first_is_not_always_the_best():
     assert WordPiece(["un", "una", "##able"]).tokens("unable") == ["[UNK]"]
 
 
-def test_a_word_that_can_not_be_covered():
+def test_a_word_that_pieces_cannot_cover():
     tokenizer = WordPiece(["low", "##er"])
     assert tokenizer.tokens("low lowest lower") == ["low", "[UNK]", "low", "##er"]
-    with pytest.raises(ValueError, match="the word 'lowest' can't be made of pieces"):
+    with pytest.raises(ValueError, match="pieces can't cover the word 'lowest'"):
         WordPiece(["low"], unknown=None).encode("low lowest")
 
 
@@ -123,8 +123,6 @@ def test_special_tokens_in_a_text():
     tokenizer = WordPiece(["[PAD]", "[UNK]", "a", "[CLS]"], ["[PAD]", "[CLS]"])
     assert tokenizer.special_tokens == {"[PAD]": 0, "[CLS]": 3}
     assert tokenizer.unknown_id == 1
-    with pytest.raises(ValueError, match=r"'\[CLS\]' at position 0"):
-        tokenizer.encode("[CLS] a")
     assert tokenizer.encode("[CLS] a", allowed_special="all") == [3, 2]
     assert tokenizer.tokens("[CLS] a", disallowed_special=()) == ["[UNK]"] * 3 + ["a"]
     assert tokenizer.decode([3, 2]) == "[CLS] a"
@@ -143,8 +141,8 @@ def library(tokenizer: WordPiece):
     return theirs
 
 
-def compared(tokenizer: WordPiece, texts: list[str]) -> tuple[int, int]:
-    """Asserts equality; how many tokens there are, and how many of them are unknown."""
+def compare(tokenizer: WordPiece, texts: list[str]) -> tuple[int, int]:
+    """Assert that the ids are equal; return the numbers of tokens and of unknown tokens."""
     theirs = library(tokenizer)
     tokens = unknown = 0
     for text in texts:
@@ -155,8 +153,8 @@ def compared(tokenizer: WordPiece, texts: list[str]) -> tuple[int, int]:
     return tokens, unknown
 
 
-def test_words_are_cut_as_by_the_library():
-    """But for punctuation that is younger than the library's table of it, which `regex` knows."""
+def test_words_equal_those_of_the_library():
+    """Except for punctuation that is newer than the library's table; `regex` knows it."""
     pre_tokenizers = pytest.importorskip("tokenizers").pre_tokenizers
     theirs = pre_tokenizers.BertPreTokenizer()
     different = []
@@ -179,7 +177,7 @@ def test_words_are_cut_as_by_the_library():
 )
 def test_encoding_equals_the_library_on_any_text(counts, text):
     pytest.importorskip("tokenizers")
-    compared(WordPiece.train_from_counts(counts, 60), [text])
+    compare(WordPiece.train_from_counts(counts, 60), [text])
 
 
 @pytest.mark.skipif(bool(corpora.missing_files("tang_poems")), reason="the poems are not prepared")
@@ -187,7 +185,7 @@ def test_encoding_equals_the_library_on_poems():
     pytest.importorskip("tokenizers")
     poems = corpora.tang_poems()
     tokenizer = WordPiece.train(poems[:500], 6_000)
-    tokens, unknown = compared(tokenizer, poems[-500:])
+    tokens, unknown = compare(tokenizer, poems[-500:])
     assert tokens > 8_000 and unknown > 100
 
 
@@ -195,7 +193,7 @@ def test_encoding_equals_the_library_on_poems():
 def test_encoding_equals_the_library_on_wikitext2():
     pytest.importorskip("tokenizers")
     tokenizer = WordPiece.train(corpora.wikitext2("train")[:200_000], 2_000, min_frequency=5)
-    tokens, unknown = compared(tokenizer, corpora.wikitext2("test")[:300_000].splitlines())
+    tokens, unknown = compare(tokenizer, corpora.wikitext2("test")[:300_000].splitlines())
     assert tokens > 70_000 and unknown > 5
 
 
@@ -204,9 +202,9 @@ def test_encoding_equals_the_library_on_both_corpora():
     pytest.importorskip("tokenizers")
     english = WordPiece.train(corpora.wikitext2("train")[:900_000], 8_000, min_frequency=5)
     lines = [line for split in ("train", "valid", "test") for line in corpora.wikitext2(split).splitlines()]
-    print("WikiText-2:", len(lines), "texts, tokens and unknown:", compared(english, lines))
+    print("WikiText-2:", len(lines), "texts, tokens and unknown:", compare(english, lines))
     poems = corpora.tang_poems()
-    print("poems:", len(poems), "texts:", compared(WordPiece.train(poems[:5_000], 20_000), poems))
+    print("poems:", len(poems), "texts:", compare(WordPiece.train(poems[:5_000], 20_000), poems))
 
 
 def test_the_library_trains_by_frequency():
@@ -226,17 +224,6 @@ def test_the_library_trains_by_frequency():
 
 
 # -- files and bad input -----------------------------------------------------------------------------------
-
-
-@settings(max_examples=20)
-@given(word_counts, st.sampled_from([None, "[UNK]", "<unk>"]))
-def test_save_and_load(tmp_path_factory, counts, unknown):
-    path = tmp_path_factory.mktemp("wordpiece") / "tokenizer.json"
-    tokenizer = WordPiece.train_from_counts(counts, 40, unknown=unknown, special_tokens=["[SEP]"])
-    tokenizer.save(path)
-    loaded = WordPiece.load(path)
-    assert loaded.fingerprint == tokenizer.fingerprint
-    assert loaded.encode(" ".join(counts)) == tokenizer.encode(" ".join(counts))
 
 
 @pytest.mark.parametrize(
@@ -262,21 +249,16 @@ def test_a_damaged_file_is_named(tmp_path, change, message):
 @pytest.mark.parametrize(
     ("text", "vocab_size", "options", "error", "message"),
     [
-        (b"low", 20, {}, TypeError, "text must be a str or an iterable of str, not bytes"),
-        (["low", 5], 20, {}, TypeError, "document 1"),
         ("", 20, {}, ValueError, "no words"),
-        ("a\ud800", 20, {}, ValueError, "lone surrogate"),
-        ("low", "20", {}, TypeError, "vocab_size must be an integer"),
         (
             "low",
             3,
             {},
             ValueError,
-            "there are 3 characters and 1 other tokens to begin with, so the least is 4",
+            "training starts with 3 characters and 1 other tokens, so the least is 4",
         ),
         ("low", 20, {"min_frequency": 0}, ValueError, "min_frequency must be 1 or more"),
         ("low", 20, {"unknown": "?"}, ValueError, "two or more characters"),
-        ("low", 20, {"special_tokens": "<s>"}, TypeError, "must be a list of strings"),
     ],
 )
 def test_bad_input_to_training(text, vocab_size, options, error, message):
@@ -290,7 +272,6 @@ def test_bad_input_to_training(text, vocab_size, options, error, message):
         ({}, ValueError, "no words"),
         ({"a b": 1}, ValueError, "'a b'"),
         ({"a": 1.5}, TypeError, "count of 'a'"),
-        (None, TypeError, "counts must be a mapping, not NoneType"),
     ],
 )
 def test_bad_counts(counts, error, message):
@@ -298,21 +279,8 @@ def test_bad_counts(counts, error, message):
         WordPiece.train_from_counts(counts, 20)
 
 
-def test_bad_input_to_encoding_and_decoding():
-    tokenizer = WordPiece(["a"])
-    with pytest.raises(TypeError, match="text must be a str, not bytes"):
-        tokenizer.encode(b"a")
-    with pytest.raises(ValueError, match=r"U\+DFFF at position 0"):
-        tokenizer.encode("\udfff")
-    with pytest.raises(ValueError, match="id 9 is out of range: ids go from 0 to 1"):
-        tokenizer.decode([9])
-    with pytest.raises(TypeError, match="an id must be an integer"):
-        tokenizer.token("a")
-    with pytest.raises(TypeError, match="ids must be a list or another iterable, not int"):
-        tokenizer.decode(0)
-    with pytest.raises(TypeError, match="pieces must be a list"):
-        WordPiece(None)
-
-
-def test_how_it_shows_itself():
-    assert repr(WordPiece(["a", "b"], ["[SEP]"])) == "<WordPiece: 4 tokens, 1 of them special>"
+def test_a_file_keeps_that_there_is_no_unknown_token(tmp_path):
+    tokenizer = WordPiece(["a", "##b"], unknown=None)
+    tokenizer.save(tmp_path / "tokenizer.json")
+    loaded = WordPiece.load(tmp_path / "tokenizer.json")
+    assert loaded == tokenizer and loaded.unknown_id is None

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpe import WordBPE, saving
-from bpe.subwords.words import count_words
+from bpe.subwords.base import count_words
 
 PAPER = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
 
 texts = st.text(st.sampled_from("abc<>/w \n月́"), min_size=1).filter(lambda text: text.split())
 
 
-def trained(text: str = "low low lower lowest newest newest", vocab_size: int = 20, **options) -> WordBPE:
+def train(text: str = "low low lower lowest newest newest", vocab_size: int = 20, **options) -> WordBPE:
     return WordBPE.train(text, vocab_size, progress=False, **options)
 
 
@@ -50,18 +50,18 @@ def test_a_text_and_its_counts_teach_the_same():
 @given(texts, st.integers(0, 8))
 def test_the_engines_agree(text, merges):
     vocab_size = len(set("".join(text.split()))) + 2 + merges
-    naive = trained(text, vocab_size, engine="naive", min_frequency=1)
+    naive = train(text, vocab_size, engine="naive", min_frequency=1)
     for engine in ENGINES:
-        assert trained(text, vocab_size, engine=engine, min_frequency=1).fingerprint == naive.fingerprint
+        assert train(text, vocab_size, engine=engine, min_frequency=1).fingerprint == naive.fingerprint
 
 
 def test_training_stops_when_no_pair_is_frequent():
-    assert trained("ab ab cd", 100).merges == [(0, 1), (5, 4)]
+    assert train("ab ab cd", 100).merges == ((0, 1), (5, 4))
 
 
 def test_special_tokens_cut_words_and_are_not_learned():
-    tokenizer = trained("ab<sep>ab <sep> ab", 100, special_tokens=["<sep>"])
-    assert tokenizer.characters == ["a", "b"]
+    tokenizer = train("ab<sep>ab <sep> ab", 100, special_tokens=["<sep>"])
+    assert tokenizer.characters == ("a", "b")
     assert tokenizer.special_tokens == {"<sep>": tokenizer.unknown_id + 1}
     assert tokenizer.tokens("ab<sep>b", allowed_special="all") == ["ab</w>", "<sep>", "b", "</w>"]
 
@@ -71,8 +71,8 @@ def test_special_tokens_cut_words_and_are_not_learned():
 
 @settings(max_examples=50)
 @given(texts, texts)
-def test_words_come_back_and_white_space_does_not(text, other):
-    tokenizer = trained(text + " " + other, 30, min_frequency=1)
+def test_words_come_back_and_whitespace_does_not(text, other):
+    tokenizer = train(text + " " + other, 30, min_frequency=1)
     assert tokenizer.decode(tokenizer.encode(other)) == " ".join(other.split())
 
 
@@ -81,35 +81,32 @@ def test_a_long_word_is_decoded_in_time_that_grows_with_its_length():
     assert tokenizer.decode([0] * 1_000_000) == "a" * 1_000_000  # it took minutes
 
 
-def test_white_space_is_lost():
-    tokenizer = trained()
+def test_whitespace_is_lost():
+    tokenizer = train()
     assert tokenizer.decode(tokenizer.encode(" low\n\n  lower\t")) == "low lower"
     assert tokenizer.encode("") == tokenizer.encode(" \n") == []
     assert tokenizer.decode([]) == ""
 
 
 def test_a_text_that_spells_the_mark():
-    tokenizer = trained("a</w>b a</w>b </w> </w>", 30)
+    tokenizer = train("a</w>b a</w>b </w> </w>", 30)
     text = "a</w>b </w> a </w>"
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 def test_an_unknown_character():
-    tokenizer = trained()
+    tokenizer = train()
     assert tokenizer.tokens("lox 月") == ["lo", "[UNK]", "</w>", "[UNK]", "</w>"]
     assert tokenizer.decode(tokenizer.encode("lox 月")) == "lo[UNK] [UNK]"
     with pytest.raises(ValueError, match=r"character 'x' \(U\+0078\) of 'lox' is not among the 8 characters"):
-        trained(unknown=None).encode("low lox")
+        train(unknown=None).encode("low lox")
 
 
 def test_special_tokens_in_a_text():
-    tokenizer = trained(special_tokens=["<s>"])
-    with pytest.raises(ValueError, match="'<s>' at position 3"):
-        tokenizer.encode("low<s>low")
+    tokenizer = train(special_tokens=["<s>"])
     assert tokenizer.encode("[UNK]") == [tokenizer.unknown_id] * 5 + tokenizer.encode("") + [8]
     ids = tokenizer.encode("low<s>low", allowed_special={"<s>"})
     assert tokenizer.decode(ids) == "low <s> low"
-    assert "<s>" not in tokenizer.tokens("low<s>low", disallowed_special=())
 
 
 # -- dropout -----------------------------------------------------------------------------------------------
@@ -118,7 +115,7 @@ def test_special_tokens_in_a_text():
 @settings(max_examples=50)
 @given(texts, st.floats(0, 1), st.integers(0, 2**64 - 1))
 def test_dropout_keeps_the_words(text, dropout, seed):
-    tokenizer = trained(text, 30, min_frequency=1)
+    tokenizer = train(text, 30, min_frequency=1)
     ids = tokenizer.encode(text, dropout=dropout, seed=seed)
     assert tokenizer.decode(ids) == " ".join(text.split())
     assert ids == tokenizer.encode(text, dropout=dropout, seed=seed)
@@ -127,28 +124,17 @@ def test_dropout_keeps_the_words(text, dropout, seed):
 
 
 def test_the_tiniest_dropout_is_plain_encoding():
-    tokenizer = trained("low low lower lowest newest newest", 30)
+    tokenizer = train("low low lower lowest newest newest", 30)
     text = "low lower lowest newest"
     assert tokenizer.encode(text, dropout=1e-300) == tokenizer.encode(text)
 
 
 def test_dropout_varies_with_the_seed():
-    tokenizer = trained(vocab_size=25)
+    tokenizer = train(vocab_size=25)
     assert len({tuple(tokenizer.encode("lowest newest", dropout=0.5, seed=seed)) for seed in range(30)}) > 5
 
 
 # -- files and bad input -----------------------------------------------------------------------------------
-
-
-@settings(max_examples=20)
-@given(texts, st.sampled_from([None, "[UNK]", "<unk>"]))
-def test_save_and_load(tmp_path_factory, text, unknown):
-    path = tmp_path_factory.mktemp("words") / "tokenizer.json"
-    tokenizer = trained(text, 40, unknown=unknown, special_tokens=["<|end|>"], min_frequency=1)
-    tokenizer.save(path)
-    loaded = WordBPE.load(path)
-    assert loaded.fingerprint == tokenizer.fingerprint
-    assert loaded.encode(text) == tokenizer.encode(text)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +146,6 @@ def test_save_and_load(tmp_path_factory, text, unknown):
         ({"merges": [["a", 1]]}, "must be an integer"),
         ({"characters": ["ab"]}, "a base token must be a single character, not 'ab'"),
         ({"characters": ["a", "a"]}, "are both"),
-        ({"characters": 5}, "characters must be a list or another iterable, not int"),
         ({"unknown": "?"}, "two or more characters"),
         ({"unknown": "<s>", "special_tokens": ["<s>"]}, "both the unknown token and a special token"),
         ({"more": 1}, "unexpected keyword"),
@@ -174,40 +159,27 @@ def test_a_damaged_file_is_named(tmp_path, change, message):
         WordBPE.load(path)
 
 
-def test_a_lone_surrogate_is_no_character():
+def test_a_lone_surrogate_is_not_a_character():
     with pytest.raises(ValueError, match="lone surrogate"):
         WordBPE(["\ud800"])
-
-
-def test_another_kind_of_file(tmp_path):
-    saving.save_content(tmp_path / "other.json", "characters", {})
-    with pytest.raises(ValueError, match="kind 'characters', not 'byte pair encoding of words'"):
-        WordBPE.load(tmp_path / "other.json")
 
 
 @pytest.mark.parametrize(
     ("text", "vocab_size", "options", "error", "message"),
     [
-        (b"low", 20, {}, TypeError, "text must be a str or an iterable of str, not bytes"),
-        (["low", 5], 20, {}, TypeError, "document 1"),
         ("", 20, {}, ValueError, "no words"),
         (" \n", 20, {}, ValueError, "no words"),
-        ("a\ud800", 20, {}, ValueError, "lone surrogate"),
-        ("low", "20", {}, TypeError, "vocab_size must be an integer"),
         (
             "low",
             4,
             {},
             ValueError,
-            "there are 3 characters and 2 other tokens to begin with, so the least is 5",
+            "training starts with 3 characters and 2 other tokens, so the least is 5",
         ),
         ("low", 20, {"min_frequency": 0}, ValueError, "min_frequency must be 1 or more"),
         ("low", 20, {"engine": "quick"}, ValueError, "unknown engine 'quick'"),
         ("low", 20, {"unknown": "?"}, ValueError, "two or more characters"),
-        ("low", 20, {"unknown": 5}, ValueError, "two or more characters"),
-        ("low", 20, {"special_tokens": "<s>"}, TypeError, "must be a list of strings"),
-        ("low", 20, {"special_tokens": ["<s>", "<s>"]}, ValueError, "given twice"),
-        ("low", 20, {"special_tokens": None}, TypeError, "special_tokens must be a list or another iterable"),
+        ("low", 20, {"special_tokens": ["[UNK]"]}, ValueError, "both the unknown token and a special token"),
     ],
 )
 def test_bad_input_to_training(text, vocab_size, options, error, message):
@@ -221,11 +193,9 @@ def test_bad_input_to_training(text, vocab_size, options, error, message):
         ({}, ValueError, "no words"),
         ({"": 1}, ValueError, "'' is not one word"),
         ({"a b": 1}, ValueError, "'a b' is not one word"),
-        ({5: 1}, ValueError, "5 is not one word"),
         ({"a\ud800": 1}, ValueError, "lone surrogate"),
         ({"a": 0}, ValueError, "the count of 'a' must be 1 or more"),
         ({"a": 1.5}, TypeError, "the count of 'a' must be an integer"),
-        ([("a", 1)], TypeError, "counts must be a mapping, not list"),
     ],
 )
 def test_bad_counts(counts, error, message):
@@ -247,41 +217,16 @@ def test_counts_may_be_numbers_of_numpy():
         ({"dropout": 1.5}, ValueError, "from 0 to 1, not 1.5"),
         ({"dropout": -0.1}, ValueError, "from 0 to 1"),
         ({"dropout": float("nan")}, ValueError, "must be finite"),
-        ({"dropout": 10**400}, ValueError, "dropout is too large"),
-        ({"dropout": "much"}, TypeError, "dropout must be a number"),
         ({"dropout": 0.1, "seed": -1}, ValueError, "seed must be 0 or more"),
-        ({"dropout": 0.1, "seed": 0.5}, TypeError, "seed must be an integer"),
-        ({"allowed_special": {"<x>"}}, ValueError, "not a special token"),
-        ({"allowed_special": None}, TypeError, "give a set of special tokens or 'all', not NoneType"),
     ],
 )
 def test_bad_input_to_encoding(options, error, message):
     with pytest.raises(error, match=message):
-        trained().encode("low", **options)
+        train().encode("low", **options)
 
 
-@pytest.mark.parametrize(
-    ("ids", "error", "message"),
-    [([999], ValueError, "out of range"), ([-1], ValueError, "out of range"), (["a"], TypeError, "integer")],
-)
-def test_bad_ids(ids, error, message):
-    with pytest.raises(error, match=message):
-        trained().decode(ids)
-    with pytest.raises(error, match=message):
-        trained().token(ids[0])
-
-
-def test_what_is_no_list_is_refused():
-    with pytest.raises(TypeError, match="ids must be a list or another iterable, not int"):
-        trained().decode(3)
-    with pytest.raises(TypeError, match="characters must be a list"):
-        WordBPE(None)
-
-
-def test_what_is_no_text_is_refused():
-    with pytest.raises(TypeError, match="text must be a str, not bytes"):
-        trained().encode(b"low")
-
-
-def test_how_it_shows_itself():
-    assert repr(trained()) == f"<WordBPE: {trained().vocab_size} tokens, 0 of them special>"
+def test_a_file_keeps_that_there_is_no_unknown_token(tmp_path):
+    tokenizer = train(unknown=None)
+    tokenizer.save(tmp_path / "tokenizer.json")
+    loaded = WordBPE.load(tmp_path / "tokenizer.json")
+    assert loaded == tokenizer and loaded.unknown_id is None
