@@ -1,4 +1,4 @@
-"""The command line: `python -m bpe`, also installed as `bpe`."""
+"""The command line: `python -m bpe`, also installed as the command `bpe`."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from bpe.commands.wikitext2 import wikitext2
 
 
 class _Commands(click.Group):
-    """A group whose commands may raise what the module raises; people read a message, not a traceback."""
+    """A group that reports the errors of the module as messages, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("\nStopped. The same command can be given again.", err=True)
+            click.echo("\nStopped. You can give the same command again.", err=True)
             ctx.exit(CTRL_C)
         except BrokenPipeError:
-            raise  # the reader of the output has seen enough; click ends quietly
+            raise  # nobody reads the output any more; click ends quietly
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             raise click.ClickException(f"{where}{error.strerror or error}") from error
         except ImportError as error:
-            remedy = f"; python -m pip install {error.name} brings it" if error.name else ""
+            remedy = f"; install it with: python -m pip install {error.name}" if error.name else ""
             raise click.ClickException(f"{error}{remedy}") from error
         except ValueError as error:
             raise click.ClickException(str(error)) from error
@@ -60,7 +60,7 @@ class _Commands(click.Group):
 )
 @click.version_option(package_name="bpe-course", message="bpe-course %(version)s")
 def main() -> None:
-    """Train tokenizers by byte pair encoding, use them, and look into them.
+    """Train tokenizers by byte pair encoding, use, inspect and compare them.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def main() -> None:
       python -m bpe encode tokenizer.json --text "the cat"
       python -m bpe inspect tokenizer.json --text "the cat"
 
-    Exit status: 0 when all went well, 1 for a failure, 2 for wrong use, 130 for Ctrl-C.
+    Exit status: 0 for success, 1 for a failure, 2 for wrong usage, 130 for Ctrl-C.
     """
     use_any_console()
 

@@ -60,7 +60,10 @@ def check_finite(value: Any, name: str) -> float:
     """Return the value as a float. Raises TypeError if it is not a number, ValueError if not finite."""
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # files may hold integers of any size
+        raise ValueError(f"{name} is too large for a floating-point number") from None
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, not {number}")
     return number

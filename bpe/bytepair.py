@@ -218,7 +218,8 @@ class BPETokenizer(Tokenizer):
         engine: str = "auto",
     ) -> Iterator[Any]:
         """Encode part by part, cut at special tokens: lists of ids, arrays from the compiled engine."""
-        refuse_surrogates(text)
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, not {type(text).__name__}")
         engine = fast.choose_engine(engine, len(text))
         start = 0
         parts = special.parts(text, self.special_tokens, allowed_special, disallowed_special)
@@ -228,7 +229,9 @@ class BPETokenizer(Tokenizer):
             else:
                 try:
                     yield self._encode_ordinary(part, engine)
-                except KeyError:
+                except (UnicodeEncodeError, KeyError):
+                    # Reading the text for lone surrogates beforehand would take a tenth of the time.
+                    refuse_surrogates(text)
                     self._refuse_unknown(part, start)
                     raise
             start += len(part)
@@ -373,7 +376,7 @@ class BPETokenizer(Tokenizer):
         return {
             "alphabet": self.alphabet,
             "merges": f"{len(self.merges):,}",
-            "split": "  ".join(self.split) or "none",
+            "split": "\n".join(self.split) or "none",
         }
 
     def __repr__(self) -> str:

@@ -1,1 +1,1 @@
-"""The commands of `python -m bpe`, one a file."""
+"""The commands of `python -m bpe`, one per file."""

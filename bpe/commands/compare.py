@@ -1,4 +1,4 @@
-"""`compare`: several tokenizers on one text."""
+"""`compare`: several tokenizers on the same text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from bpe.saving import load_tokenizer
 
 @click.command()
 @click.argument("tokenizers", nargs=-1, required=True, type=TOKENIZER)
-@click.option("--text", help="The text itself.")
-@click.option("--file", "files", multiple=True, type=TEXT_FILE, help="A file with the text. May be repeated.")
+@click.option("--text", help="The text itself, instead of files.")
+@click.option("--file", "files", multiple=True, type=TEXT_FILE, help="A text file. May be repeated.")
 @special_tokens_option
 def compare(
     tokenizers: tuple[Path, ...], text: str | None, files: tuple[IO[bytes], ...], special_tokens: str
 ) -> None:
-    """A table of what each tokenizer makes of the same text, or of standard input.
+    """Compare tokenizers on the same text.
+
+    Prints a table of the numbers of tokens. The text comes from --text, --file, or standard input.
 
     \b
     Examples:
@@ -34,12 +36,12 @@ def compare(
     click.echo(f"The text: {characters:,} characters, {num_bytes:,} bytes.")
     click.echo(f"{'vocabulary':>10}{'tokens':>12}{'characters/token':>18}{'bytes/token':>13}  tokenizer")
     for path in tokenizers:
-        size, tokens = _counted(path, documents, special_tokens)
+        size, tokens = _count_tokens(path, documents, special_tokens)
         click.echo(f"{size:>10,}{tokens:>12,}{characters / tokens:>18.3f}{num_bytes / tokens:>13.3f}  {path}")
 
 
-def _counted(path: Path, documents: list[str], special_tokens: str) -> tuple[int, int]:
-    """The vocabulary size of a tokenizer and the number of tokens in the documents."""
+def _count_tokens(path: Path, documents: list[str], special_tokens: str) -> tuple[int, int]:
+    """Return the vocabulary size of a tokenizer, and the number of tokens in the documents."""
     tokenizer = load_tokenizer(path)
     try:
         tokens = sum(len(encode_text(tokenizer, document, special_tokens)) for document in documents)

@@ -1,4 +1,4 @@
-"""What every command does with the terminal."""
+"""The terminal: log messages, characters that it lacks, and the exit status of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 import click
 
-CTRL_C = 130  # the exit status that shells give to a command stopped by Ctrl-C
+CTRL_C = 130  # the exit status that shells report for a command stopped by Ctrl-C
 
 
 class _ToStderr(logging.Handler):
@@ -17,13 +17,13 @@ class _ToStderr(logging.Handler):
 
 
 def log_to_stderr(log: logging.Logger) -> None:
-    """Show what the log says from level INFO on, as plain lines."""
+    """Print the messages of a log, from level INFO up, as plain lines."""
     log.setLevel(logging.INFO)
     log.handlers = [_ToStderr()]
 
 
 def use_any_console() -> None:
-    """Let a console that has not all characters print their codes, instead of failing."""
+    """Print the code of a character that the console can't show, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -16,16 +16,17 @@ from bpe.tokenizer import Tokenizer
 @click.command()
 @click.argument("tokenizer", type=TOKENIZER)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--ids", help="The ids themselves, with spaces between them, instead of files.")
+@click.option("--ids", help="The ids themselves, separated by spaces, instead of files.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the text to a file, instead of to standard output.",
+    help="The file to write, instead of standard output.",
 )
 def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Path | None) -> None:
-    """The text of the ids in FILES (.npy, .pt, or numbers as text), of --ids, or of standard input.
+    """Turn ids into text.
 
-    The bytes come out as they are, without a line end of their own.
+    The ids come from FILES (.npy, .pt, or numbers as text), --ids, or standard input. The output is the exact
+    bytes of the text, without an added newline.
 
     \b
     Examples:
@@ -51,14 +52,14 @@ def _rows(tokenizer: Tokenizer, files: tuple[Path, ...], ids: str | None) -> lis
         [text] = texts((), None)
         return [saving.parse_ids(text, "standard input")]
     for path in files:
-        _refuse_ids_of_another(tokenizer, path)
+        _refuse_foreign_ids(tokenizer, path)
     return [saving.read_ids(path) for path in files]
 
 
-def _refuse_ids_of_another(tokenizer: Tokenizer, path: Path) -> None:
+def _refuse_foreign_ids(tokenizer: Tokenizer, path: Path) -> None:
     owner = saving.folder_owner(path.parent) if path.suffix in saving.ARRAY_SUFFIXES else None
     if owner not in (None, tokenizer.fingerprint):
         raise ValueError(
-            f"{path} holds ids of another tokenizer: the one beside it has the fingerprint {owner}, "
-            f"and this one {tokenizer.fingerprint}"
+            f"{path} holds ids of another tokenizer: the one in that folder has the fingerprint {owner}, "
+            f"this one {tokenizer.fingerprint}"
         )

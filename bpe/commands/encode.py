@@ -14,7 +14,7 @@ from bpe.saving import load_tokenizer
 
 def _array_file(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
     if value is not None and value.suffix not in saving.ARRAY_SUFFIXES:
-        raise click.BadParameter(f"{value} must end in {' or '.join(saving.ARRAY_SUFFIXES)}.")
+        raise click.BadParameter(f"{value} does not end in {' or '.join(saving.ARRAY_SUFFIXES)}.")
     return value
 
 
@@ -26,14 +26,16 @@ def _array_file(context: click.Context, parameter: click.Parameter, value: Path 
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     callback=_array_file,
-    help="Write the ids of all files, one after the other: .npy in the smallest unsigned type that holds the "
-    "vocabulary, .pt as int64. Without it they are printed, a line for each file.",
+    help="The file to write, with the ids of all FILES in a row: .npy with the smallest unsigned type that "
+    "holds the vocabulary, or .pt with int64. Without it, the ids are printed, one line per file.",
 )
 @special_tokens_option
 def encode(
     tokenizer: Path, files: tuple[IO[bytes], ...], text: str | None, output: Path | None, special_tokens: str
 ) -> None:
-    """The ids of the text in FILES, of --text, or of standard input.
+    """Turn text into ids.
+
+    The text comes from FILES, --text, or standard input.
 
     \b
     Examples:
@@ -49,4 +51,4 @@ def encode(
         return
     array = saving.to_array([i for row in rows for i in row], loaded.vocab_size, output.suffix)
     saving.write_ids(output, array)
-    click.echo(f"{len(array):,} ids written to {output}", err=True)
+    click.echo(f"Wrote {len(array):,} ids to {output}.", err=True)

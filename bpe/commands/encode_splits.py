@@ -1,4 +1,4 @@
-"""`encode-splits`: one tokenizer over all of WikiText-2."""
+"""`encode-splits`: all of WikiText-2, encoded by one tokenizer."""
 
 from __future__ import annotations
 
@@ -26,16 +26,24 @@ def _folder_name(context: click.Context, parameter: click.Parameter, value: str 
 @click.command()
 @click.argument("tokenizer", type=TOKENIZER)
 @click.option(
-    "--name", callback=_folder_name, help="The folder's name.  [default: that of the tokenizer's file]"
+    "--name", callback=_folder_name, help="Name of the folder.  [default: the file name of the tokenizer]"
 )
-@click.option("--format", "suffix", type=click.Choice(["npy", "pt"]), default="npy", show_default=True)
-@click.option("--force", is_flag=True, help="Delete ids of another tokenizer that are in the folder.")
+@click.option(
+    "--format",
+    "suffix",
+    type=click.Choice(["npy", "pt"]),
+    default="npy",
+    show_default=True,
+    help="File format.",
+)
+@click.option("--force", is_flag=True, help="Delete the ids of another tokenizer in the folder.")
 @special_tokens_option
 def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, special_tokens: str) -> None:
-    """Write the ids of WikiText-2's train, valid and test to encoded/NAME/ in the data folder.
+    """Encode all of WikiText-2.
 
-    Those of a tokenizer of single characters go to encoded/characters/NAME/. The tokenizer is saved
-    beside its ids, and with it its fingerprint.
+    Writes the ids of train, valid and test to encoded/NAME/ in the data folder, or to
+    encoded/characters/NAME/ for a tokenizer of single characters. The folder also gets a copy of the
+    tokenizer, with its fingerprint.
 
     \b
     Example:
@@ -53,7 +61,7 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
         click.echo(f"Encoding {split}: {len(text):,} characters.", err=True)
         ids = encode_text(loaded, text, special_tokens)
         if loaded.decode_bytes(ids) != text.encode("utf-8"):
-            raise ValueError(f"the ids of {split} do not give its text back, so they are not written")
+            raise ValueError(f"the ids of {split} do not decode to its text, so they are not written")
         path = folder / f"{split}.{suffix}"
         saving.write_ids(path, array := saving.to_array(ids, loaded.vocab_size, path.suffix))
         click.echo(_row(path.name, array, text))
@@ -63,5 +71,5 @@ def _row(name: str, ids: NDArray[Any], text: str) -> str:
     num_bytes = len(text.encode("utf-8"))
     return (
         f"{name:<9}  shape {ids.shape}, {ids.dtype}, ids {ids.min()} to {ids.max()}, "
-        f"{len(text) / len(ids):.3f} characters and {num_bytes / len(ids):.3f} bytes a token"
+        f"{len(text) / len(ids):.3f} characters and {num_bytes / len(ids):.3f} bytes per token"
     )

@@ -1,4 +1,4 @@
-"""`fingerprint`: whether two tokenizers are the same."""
+"""`fingerprint`: tell whether tokenizers are equal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from bpe.saving import load_tokenizer
 @click.command()
 @click.argument("tokenizers", nargs=-1, required=True, type=TOKENIZER)
 def fingerprint(tokenizers: tuple[Path, ...]) -> None:
-    """The SHA-256 over all that defines a tokenizer. Ids of one only fit another of the same fingerprint.
+    """Print the fingerprints of tokenizers.
+
+    A fingerprint is the SHA-256 of all that defines a tokenizer. Ids made by one tokenizer are valid only for
+    tokenizers with the same fingerprint.
 
     \b
     Example:

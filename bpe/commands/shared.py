@@ -1,4 +1,4 @@
-"""What several commands share: where the text comes from, and what its special tokens are taken for."""
+"""What several commands share: reading texts, encoding with special tokens, printing tokens."""
 
 from __future__ import annotations
 
@@ -21,33 +21,37 @@ special_tokens_option = click.option(
     type=click.Choice(["refuse", "take", "text"]),
     default="refuse",
     show_default=True,
-    help="When the text contains a special token: refuse it, take it as that token, or as ordinary text.",
+    help="What to do if the text contains a special token: refuse the text, take it as that token, or take "
+    "it as ordinary text.",
 )
 
 
 def texts(files: Sequence[IO[bytes]], text: str | None) -> list[str]:
-    """The text given as an option, or that of each file, or standard input when there is neither."""
+    """Return the text of the option, or the text of each file, or else standard input.
+
+    Raises UsageError for both an option and files, and ValueError for text that is not UTF-8.
+    """
     if text is not None and files:
         raise click.UsageError("Give --text or files, not both.")
     if text is not None:
         return [text]
     if files:
-        return [_text_of(file) for file in files]
+        return [_read(file) for file in files]
     if sys.stdin is None:
         raise click.UsageError("Standard input is closed, and there are no files to read.")
     return [decode_utf8(sys.stdin.buffer.read(), "standard input")]
 
 
-def _text_of(file: IO[bytes]) -> str:
-    with file:  # one at a time: a system lets a program have so many files open
+def _read(file: IO[bytes]) -> str:
+    with file:  # open one at a time: systems limit the number of open files
         return decode_utf8(file.read(), file.name)
 
 
 def refuse_replacing(output: Path, inputs: Iterable[str | Path]) -> None:
-    """Raise UsageError where the file to be written is one of those that are read."""
+    """Raise UsageError if the output is also an input."""
     for path in map(Path, inputs):
         if output.exists() and path.exists() and output.samefile(path):
-            raise click.UsageError(f"--output {output} would replace a file that is read.")
+            raise click.UsageError(f"--output {output} would replace an input file.")
 
 
 def encode_text(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:
@@ -55,8 +59,8 @@ def encode_text(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[in
     found = special.expression(tokenizer.special_tokens).search(text)
     if special_tokens == "refuse" and found:
         raise ValueError(
-            f"the text contains the special token {found.group()!r} at position {found.start():,}: give "
-            f"--special-tokens take, or --special-tokens text for ordinary text"
+            f"the text contains the special token {found.group()!r} at position {found.start():,}: use "
+            f"--special-tokens take, or --special-tokens text to treat it as ordinary text"
         )
     return tokenizer.encode(
         text, allowed_special="all" if special_tokens == "take" else (), disallowed_special=()
@@ -64,12 +68,12 @@ def encode_text(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[in
 
 
 def print_longest_tokens(tokenizer: Tokenizer, number: int = 10) -> None:
-    """Print the longest tokens that were learned, with their ids; of equally long ones, the earlier."""
-    apart = {*tokenizer.special_tokens.values(), tokenizer.unknown_id}
+    """Print the longest learned tokens with their ids; of equally long tokens, the lower ids."""
+    others = {*tokenizer.special_tokens.values(), tokenizer.unknown_id}
     learned = [
         (i, token)
         for i, token in enumerate(tokenizer.vocabulary)
-        if i not in apart and token is not None and len(token) > 1
+        if i not in others and token is not None and len(token) > 1
     ]
     if not learned:
         return

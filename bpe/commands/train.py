@@ -19,9 +19,9 @@ from bpe.saving import load_tokenizer
 
 
 class _MergeLog:
-    """Prints the first 20 merges and then every hundredth.
+    """Prints the first 20 merges, and every hundredth.
 
-    base: the tokens that training starts from, by id.
+    base: the tokens that training starts from, ordered by id.
     """
 
     def __init__(self, base: Sequence[Any]) -> None:
@@ -59,32 +59,40 @@ def _special(context: click.Context, parameter: click.Parameter, value: tuple[st
     "--vocab-size",
     type=click.IntRange(min=1),
     required=True,
-    help="How many tokens there are to be: base tokens + merges + special tokens.",
+    help="Target number of tokens: base tokens + merges + special tokens.",
 )
 @click.option(
     "--alphabet",
     type=click.Choice(["bytes", "characters"]),
     default="bytes",
     show_default=True,
-    help="What the base tokens are: the 256 bytes, or the characters of the text.",
+    help="The base tokens: the 256 bytes, or the characters of the text.",
 )
 @click.option(
-    "--characters", type=click.IntRange(min=1), help="Learn from the first so many characters of the files."
+    "--characters",
+    type=click.IntRange(min=1),
+    help="Learn only from this number of characters, counted from the beginning of the first file.",
 )
 @click.option(
     "--base-from",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="With --alphabet characters: the characters of this file too are base tokens, or those of all .txt "
-    "files in this folder. No merge is learned from them. May be repeated.",
+    help="With --alphabet characters: also make base tokens of the characters in this file, or in all .txt "
+    "files of this folder. No merges are learned from it. May be repeated.",
 )
-@click.option("--min-frequency", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option(
+    "--min-frequency",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Stop when no pair occurs this often.",
+)
 @click.option(
     "--pattern",
     multiple=True,
     callback=_pattern,
-    help=f"How the text is cut before any merge: one of {', '.join(presplit.PATTERNS)}, or a regular "
-    "expression. Several are applied in turn.",
+    help=f"How to split the text before merging: {', '.join(presplit.PATTERNS)}, or a regular expression. "
+    "May be repeated: each pattern splits the pieces of the one before.",
 )
 @click.option(
     "--special", "special_tokens", multiple=True, callback=_special, help="A special token. May be repeated."
@@ -103,7 +111,9 @@ def train(
     special_tokens: list[str],
     output: Path,
 ) -> None:
-    """Learn merges from FILES, each a document of its own, and save the tokenizer.
+    """Learn a BPE tokenizer from text files.
+
+    Each of FILES is a separate document: no merge crosses their boundaries.
 
     \b
     Examples:
@@ -114,7 +124,9 @@ def train(
         --characters 500000 --base-from data/wikitext2 --output wikitext2.json
     """
     if base_from and alphabet == "bytes":
-        raise click.UsageError("--base-from needs --alphabet characters: the bytes are always all 256.")
+        raise click.UsageError(
+            "--base-from needs --alphabet characters; with bytes, the base tokens are always all 256."
+        )
     _refuse_repeated(files)
     refuse_replacing(output, [*(file.name for file in files), *base_from])
     _refuse_unwritable(output)
@@ -138,20 +150,22 @@ def train(
 
 
 def _refuse_repeated(files: Sequence[IO[bytes]]) -> None:
-    """A pattern of the shell after --base-from gives it the first name, and FILES all others."""
+    """Raise UsageError for a file given twice.
+
+    After --base-from, a shell's wildcard gives the option the first name only; FILES gets the others.
+    """
     seen: set[Path] = set()
     for file in files:
         path = Path(file.name).resolve()
         if path in seen:
             raise click.UsageError(
-                f"{file.name} is among FILES twice. "
-                "(--base-from takes one path: name a folder, or repeat it.)"
+                f"{file.name} is in FILES twice. (--base-from takes one path: give a folder, or repeat it.)"
             )
         seen.add(path)
 
 
 def _refuse_unwritable(path: Path) -> None:
-    """Raise OSError where no file can be written, rather now than after the training."""
+    """Raise OSError if the file can't be written: fail before training, not after it."""
     try:
         tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
@@ -178,16 +192,18 @@ def _base_tokens(alphabet: Alphabet, pieces: Iterable[str], base_from: Sequence[
 def _print_why_it_stopped(tokenizer: BPETokenizer, vocab_size: int, min_frequency: int) -> None:
     learned = f"{len(tokenizer.merges):,} merges"
     if tokenizer.vocab_size == vocab_size:
-        click.echo(f"Stopped after {learned}: the vocabulary has the {vocab_size:,} tokens asked for.")
+        click.echo(f"Stopped after {learned}: the vocabulary has the target size, {vocab_size:,} tokens.")
     else:
         click.echo(
-            f"Stopped after {learned}, at {tokenizer.vocab_size:,} of the {vocab_size:,} tokens asked for: "
-            f"no pair is left that occurs {min_frequency:,} times."
+            f"Stopped after {learned}, with {tokenizer.vocab_size:,} of the target of {vocab_size:,} tokens: "
+            f"no pair occurs {min_frequency:,} times any more."
         )
 
 
 def _save(tokenizer: BPETokenizer, path: Path) -> None:
     tokenizer.save(path)
     if load_tokenizer(path).fingerprint != tokenizer.fingerprint:
-        raise ValueError(f"{path} was read back with another fingerprint than {tokenizer.fingerprint}")
-    click.echo(f"Saved to {path}, and read back with the same fingerprint:\n{tokenizer.fingerprint}")
+        raise ValueError(
+            f"{path} does not load with the fingerprint {tokenizer.fingerprint}, with which it was saved"
+        )
+    click.echo(f"Saved to {path}; it loads with the same fingerprint:\n{tokenizer.fingerprint}")

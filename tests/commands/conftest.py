@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from running import SPLITS, TEXT
 
-from bpe import BPETokenizer, CharTokenizer, corpora
+from bpe import BPETokenizer, CharTokenizer, Unigram, WordBPE, WordPiece, corpora
 
 
 @pytest.fixture
@@ -38,6 +38,24 @@ def other(tmp_path: Path) -> Path:
     """Of the same size, with another fingerprint."""
     path = tmp_path / "other.json"
     BPETokenizer.train(TEXT[::-1], 270, special_tokens=["<|end|>"]).save(path)
+    return path
+
+
+@pytest.fixture(params=["characters", "bytes", "words", "wordpiece", "unigram"])
+def any_kind(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A tokenizer of each kind."""
+    path = tmp_path / f"{request.param}.json"
+    match request.param:
+        case "characters":
+            CharTokenizer(TEXT).save(path)
+        case "bytes":
+            BPETokenizer.train(TEXT, 270).save(path)
+        case "words":
+            WordBPE.train(TEXT, 30).save(path)
+        case "wordpiece":
+            WordPiece.train(TEXT, 40).save(path)
+        case "unigram":
+            Unigram.train(TEXT, 290).save(path)
     return path
 
 

@@ -52,7 +52,7 @@ def test_training(text_file: Path, tmp_path: Path) -> None:
         "+",
         "t",
     ]
-    assert "Stopped after 6 merges: the vocabulary has the 262 tokens asked for." in lines
+    assert "Stopped after 6 merges: the vocabulary has the target size, 262 tokens." in lines
     assert same.fingerprint in lines
     assert "The longest tokens, in bytes:" in lines
 
@@ -69,7 +69,7 @@ def test_stopped_early(text_file: Path, tmp_path: Path) -> None:
     result = train(text_file, "--vocab-size", 1000, "--min-frequency", 20, output=tmp_path / "tokenizer.json")
     assert result.exit_code == 0
     assert re.search(
-        r"at 25\d of the 1,000 tokens asked for: no pair is left that occurs 20 times", result.stdout
+        r"with 25\d of the target of 1,000 tokens: no pair occurs 20 times any more", result.stdout
     )
 
 
@@ -131,7 +131,7 @@ def test_wikitext2_as_the_course_trains_on_it(tmp_path: Path) -> None:
         ("8,772", "d + ·"),
         ("7,557", "n + ·"),
     ]
-    assert "Stopped after 217 merges: the vocabulary has the 500 tokens asked for." in result.stdout
+    assert "Stopped after 217 merges: the vocabulary has the target size, 500 tokens." in result.stdout
     tokenizer = load_tokenizer(output)
     assert len(tokenizer.encode(corpora.wikitext2("train")[:500_000])) == 237_606
     assert len(tokenizer.encode(valid)) == 518_260
@@ -233,6 +233,32 @@ def test_inspect_in_colour(tokenizer: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_inspect_characters(characters: Path) -> None:
     assert run("inspect", characters, "--text", "a cat").stdout.splitlines()[-1] == "a | · | c | a | t"
+
+
+def test_inspect_prints_one_pattern_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "two.json"
+    BPETokenizer.train(TEXT, 260, pattern=["verse", "a  b"]).save(path)
+    lines = run("inspect", path).stdout.splitlines()
+    first, second = load_tokenizer(path).split
+    start = next(i for i, line in enumerate(lines) if line.endswith(first))
+    assert lines[start + 1] == f"{'':<16}{second}"
+
+
+def test_every_kind(any_kind: Path, tmp_path: Path) -> None:
+    loaded = load_tokenizer(any_kind)
+    ids = loaded.encode("the cat")
+    printed = run("encode", any_kind, "--text", "the cat").stdout
+    assert printed == " ".join(map(str, ids)) + "\n"
+    assert run("decode", any_kind, "--ids", printed).stdout == loaded.decode(ids)
+    assert run("encode", any_kind, "--text", "the cat", "--output", tmp_path / "ids.npy").exit_code == 0
+    assert run("decode", any_kind, tmp_path / "ids.npy").stdout == loaded.decode(ids)
+    assert run("fingerprint", any_kind).stdout == f"{loaded.fingerprint}  {any_kind}\n"
+    row = run("compare", any_kind, "--text", "the cat").stdout.splitlines()[-1]
+    assert row.split()[:2] == [f"{loaded.vocab_size:,}", str(len(ids))]
+    lines = run("inspect", any_kind, "--text", "the cat").stdout.splitlines()
+    assert f"kind            {loaded.KIND}" in lines
+    assert lines[-2] == f"The text: 7 characters, {len(ids)} tokens."
+    assert len(lines[-1].split(" | ")) == len(ids)
 
 
 def test_compare(tokenizer: Path, characters: Path, text_file: Path) -> None:

@@ -202,7 +202,7 @@ def test_ids_of_nobody(data: Path, tokenizer: Path) -> None:
 def test_a_text_that_does_not_come_back(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "unknown.json"
     CharTokenizer("the cat\n", unknown="<unk>").save(path)
-    assert "the ids of train do not give its text back" in failed(run("encode-splits", path))
+    assert "the ids of train do not decode to its text" in failed(run("encode-splits", path))
     assert ids_in(data / "encoded" / "characters" / "unknown") == {}
 
 
@@ -223,7 +223,7 @@ def test_output_may_not_be_an_input(tmp_path: Path, text_file: Path, tokenizer: 
     ):
         result = run(*arguments)
         assert result.exit_code == 2
-        assert "would replace a file that is read" in result.output
+        assert "would replace an input file" in result.output
     assert (text_file.read_bytes(), tokenizer.read_bytes()) == before
 
 
@@ -232,4 +232,4 @@ def test_a_file_given_twice_in_two_spellings(tmp_path: Path, text_file: Path) ->
     again.parent.parent.mkdir()
     result = run("train", text_file, again, "--vocab-size", 260, "--output", tmp_path / "t.json")
     assert result.exit_code == 2
-    assert "among FILES twice" in result.output
+    assert "in FILES twice" in result.output
