@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 STRETCH = 1 << 16  # characters
@@ -67,20 +67,6 @@ def check_finite(value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, not {number}")
     return number
-
-
-def check_mapping(value: Any, name: str) -> Mapping[Any, Any]:
-    """Return the value. Raises TypeError, naming it, unless it is a mapping such as a dict."""
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be a mapping, not {type(value).__name__}")
-    return value
-
-
-def check_items(value: Any, name: str) -> Iterable[Any]:
-    """Return the value. Raises TypeError, naming it, unless it is a list or another iterable."""
-    if not isinstance(value, Iterable):
-        raise TypeError(f"{name} must be a list or another iterable, not {type(value).__name__}")
-    return value
 
 
 def check_seed(value: Any) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from bpe import fast, presplit, special
-from bpe._validate import check_documents, check_integer, check_mapping, refuse_surrogates
+from bpe._validate import check_documents, check_integer, refuse_surrogates
 
 
 class CheckedCounts(dict[str, int]):
@@ -60,7 +60,7 @@ def check_counts(counts: Mapping[str, int]) -> Mapping[str, int]:
     if isinstance(counts, (CheckedCounts, fast.PieceCounts)):
         return counts
     checked: dict[str, int] = {}
-    for piece, number in check_mapping(counts, "counts").items():
+    for piece, number in counts.items():
         if not isinstance(piece, str) or not piece:
             raise ValueError(f"a piece must be a non-empty string, not {piece!r}")
         try:

@@ -1,4 +1,4 @@
-"""The merges as a forest: above the symbols of a text, each token is a tree of the merges that made it."""
+"""Merges as a forest: each token of a text is a tree of the merges that made it, its symbols the leaves."""
 
 from __future__ import annotations
 
@@ -11,60 +11,58 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bpe.bytepair import BPETokenizer
+    from bpe.tokenizer import Token
 
 
 class Tree(NamedTuple):
-    """A token, and the two trees that it was merged from.
+    """A token and the two trees that were merged into it.
 
-    number: which merge made it, counted from 1; None where no merge did, and then there are no parts.
+    number: the merge that made it, counted from 1; None, without parts, if no merge did.
     """
 
-    token: show.Token
+    token: Token
     number: int | None = None
     parts: tuple[Tree, ...] = ()
 
     @property
     def height(self) -> int:
-        """How many merges stand above each other; 0 for a leaf."""
+        """The number of merges from the root down to the deepest leaf; 0 for a leaf."""
         return 1 + max(part.height for part in self.parts) if self.parts else 0
 
     def nodes(self) -> Iterator[Tree]:
-        """All nodes, a node's parts before itself: so leaves come from left to right."""
+        """Yield all nodes, parts before the node they make, so leaves come from left to right."""
         for part in self.parts:
             yield from part.nodes()
         yield self
 
 
 def grow(tokenizer: BPETokenizer, text: str) -> list[Tree]:
-    """The trees of a text's tokens, from left to right.
+    """Encode a text and return the trees of its tokens, from left to right.
 
     >>> from bpe import BPETokenizer
     >>> [tree.height for tree in grow(BPETokenizer.train("aaabdaaabac", 259), "aaaba")]
     [3, 0]
     """
-    # No two merges make the same token, so a token tells the merge that made it.
-    made_by: dict[show.Token, tuple[int, tuple[int, int]]] = {}
+    # No two merges make the same token, so a token identifies the merge that made it.
+    made_by: dict[Token, tuple[int, tuple[int, int]]] = {}
     for number, (left, right) in enumerate(tokenizer.merges, 1):
-        made_by[_joined(tokenizer, left, right)] = number, (left, right)
+        joined = tokenizer.vocabulary[left] + tokenizer.vocabulary[right]  # type: ignore[operator]
+        made_by[joined] = number, (left, right)
 
-    def tree(i: int) -> Tree:
+    def grow_tree(i: int) -> Tree:
         token = tokenizer.token(i) or ""
         if token not in made_by:
             return Tree(token)
         number, (left, right) = made_by[token]
-        return Tree(token, number, (tree(left), tree(right)))
+        return Tree(token, number, (grow_tree(left), grow_tree(right)))
 
-    return [tree(i) for i in tokenizer.encode(text)]
-
-
-def _joined(tokenizer: BPETokenizer, left: int, right: int) -> show.Token:
-    return tokenizer.vocabulary[left] + tokenizer.vocabulary[right]  # type: ignore[operator]
+    return [grow_tree(i) for i in tokenizer.encode(text)]
 
 
 def draw(trees: Sequence[Tree], axes: Axes | None = None) -> Axes:
-    """Draw trees side by side: leaves at the bottom, on each token the number of its merge.
+    """Draw trees side by side: leaves at the bottom, the number of its merge on each token.
 
-    axes: where to draw; by default a new figure, as large as the trees need.
+    axes: where to draw; by default a new figure that fits the trees.
     """
     num_leaves = sum(not node.parts for tree in trees for node in tree.nodes())
     height = max((tree.height for tree in trees), default=0)
@@ -83,7 +81,7 @@ def draw(trees: Sequence[Tree], axes: Axes | None = None) -> Axes:
 
 
 def _draw_tree(axes: Axes, tree: Tree, x: int, colour: str) -> tuple[int, float]:
-    """Draw a tree whose first leaf stands at x; return where the next tree begins, and where its root is."""
+    """Draw a tree whose first leaf is at x; return the x of the next tree and of this tree's root."""
     roots = []
     end = x
     for part in tree.parts:

@@ -1,4 +1,4 @@
-"""Showing tokens: in colour, as plain text, and Chinese in plots."""
+"""Show tokens in colour, figures as tables, and Chinese in plots."""
 
 from __future__ import annotations
 
@@ -7,40 +7,32 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from importlib import metadata
-from typing import Protocol
 
-Token = bytes | str
+from bpe.tokenizer import Token, Tokenizer
 
-# Backgrounds that neighbours can be told apart by, with dark letters, so on light and dark pages alike.
+# Backgrounds that differ between neighbours; letters are dark, so they are legible on light and dark pages.
 COLOURS = ("#cfe8ff", "#ffe0b3", "#d5f0c8", "#f6d0e4", "#e3dcfa", "#fff2a8")
-# What would be invisible, as it is shown.
+# Invisible characters, and the signs that show them.
 CONTROLS = {chr(code): chr(0x2400 + code) for code in range(32)} | {"\x7f": "␡"}
 VISIBLE = str.maketrans(CONTROLS | {" ": "·", "\n": "⏎", "\t": "⇥", "\u00a0": "⍽", "\u3000": "□"})
 
 
-class Tokenizer(Protocol):
-    """What can be shown: our tokenizers, and any other with these two."""
-
-    def encode(self, text: str) -> list[int]: ...
-    def token(self, id: int) -> Token | None: ...
-
-
 def readable(token: Token) -> str:
-    """A token as people can read it: bytes that are no whole character in hexadecimal, spaces visible.
+    """Return a token as people can read it: parts of characters in hexadecimal, spaces visible.
 
     >>> readable("，行".encode()[:-1]), readable(b" the")
     ('，[e8 a1]', '·the')
     """
     text = token if isinstance(token, str) else token.decode("utf-8", "surrogateescape")
-    return re.sub("[\udc80-\udcff]+", _hexadecimal, text.translate(VISIBLE))
+    return re.sub("[\udc80-\udcff]+", _to_hexadecimal, text.translate(VISIBLE))
 
 
-def _hexadecimal(found: re.Match[str]) -> str:
+def _to_hexadecimal(found: re.Match[str]) -> str:
     return f"[{found.group().encode('utf-8', 'surrogateescape').hex(' ')}]"
 
 
 class Shown:
-    """Rows of tokens: coloured in a notebook, and `自 | 君 | 入` where there is only plain text."""
+    """Rows of tokens: coloured in a notebook, `自 | 君 | 入` in plain text."""
 
     def __init__(self, rows: Iterable[Sequence[Token]], labels: Sequence[str] = ()) -> None:
         self.rows = [[readable(token) for token in row] for row in rows]
@@ -56,7 +48,7 @@ class Shown:
         )
 
     def _repr_html_(self) -> str:
-        lines = ["".join(map(_coloured, row, _cycle(len(row)))) for row in self.rows]
+        lines = ["".join(map(_colour, row, _cycle(len(row)))) for row in self.rows]
         if self.labels:
             cells = zip(map(html.escape, self.labels), lines, strict=True)
             body = "".join(
@@ -72,8 +64,8 @@ _LABEL = "text-align:left; white-space:nowrap; vertical-align:top"
 _TOKEN = "color:#1a1a1a; padding:2px 1px; border-radius:3px; margin-right:1px"
 
 
-def _coloured(text: str, colour: str) -> str:
-    # The line ends after a token that ends in a line end; within a token it would make one look like two.
+def _colour(text: str, colour: str) -> str:
+    # Break the line after a token that ends with a newline; a break inside would make it look like two.
     end = "<br>" if text.endswith("⏎") else ""
     return f'<span style="background:{colour}; {_TOKEN}">{html.escape(text)}</span>{end}'
 
@@ -83,20 +75,18 @@ def _cycle(length: int) -> list[str]:
 
 
 class Table:
-    """A table: HTML in a notebook, aligned columns where there is only plain text.
+    """A table: HTML in a notebook, aligned columns in plain text.
 
-    header: the names of the columns. rows: the cells, of any type. All columns but the first stand right.
-    Raises ValueError for no columns, and for a row with more or fewer cells than the header.
+    header: the names of the columns, at least one. rows: the cells, of any type. All columns but the first
+    are right-aligned. Raises ValueError for a row with more or fewer cells than the header.
     """
 
     def __init__(self, header: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
         self.header = [str(cell) for cell in header]
-        if not self.header:
-            raise ValueError("a table needs at least one column")
         self.rows = [[str(cell) for cell in row] for row in rows]
         for number, row in enumerate(self.rows):
             if len(row) != len(self.header):
-                raise ValueError(f"row {number} has {len(row)} cells, and the header {len(self.header)}")
+                raise ValueError(f"row {number} has {len(row)} cells, the header {len(self.header)}")
 
     def __repr__(self) -> str:
         lines = [self.header, *self.rows]
@@ -118,7 +108,7 @@ def _html_row(tag: str, cells: Sequence[str]) -> str:
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal a text takes: a Chinese character has two, a combining mark none."""
+    """Return the columns that a text takes in a terminal: two for a Han character, none for a mark."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
 
@@ -130,25 +120,25 @@ def _plain_row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def tokens(tokenizer: Tokenizer, text: str) -> Shown:
-    """The tokens of a text, each in a colour of its own."""
+    """Show the tokens of a text; colours tell neighbours apart."""
     return Shown([[tokenizer.token(i) or "" for i in tokenizer.encode(text)]])
 
 
 def pieces(row: Sequence[Token]) -> Shown:
-    """A row of tokens or pieces of text that are cut already, each in a colour of its own."""
+    """Show a row of tokens, or of pieces of a text; colours tell neighbours apart."""
     return Shown([row])
 
 
 def rows(labelled: dict[str, Sequence[Token]]) -> Shown:
-    """Several rows under each other, each with its label: {label: tokens}."""
+    """Show several rows of tokens, each with its label: {label: tokens}."""
     return Shown(labelled.values(), list(labelled))
 
 
 def use_chinese_font() -> str:
-    """Let matplotlib draw Chinese characters: add Noto Sans SC behind the fonts in use.
+    """Let matplotlib draw Chinese characters: add Noto Sans SC after the fonts in use; return its name.
 
-    The font is the file in the wheel `zhplot`, which is not imported. Returns the font's name.
-    Raises ModuleNotFoundError, saying what to install, where the wheel is missing.
+    The font is a file of the package `zhplot`, which is not imported. Raises ModuleNotFoundError, saying what
+    to install, if the package is missing.
     """
     from matplotlib import font_manager, rcParams
 

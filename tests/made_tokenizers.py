@@ -1,4 +1,4 @@
-"""Tokenizers of every kind, for the tests of file formats, and texts to try them on."""
+"""Byte pair tokenizers with every feature that a file format may hold, and texts to try them on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def trained(split: str | None = None, special: bool = True) -> BPETokenizer:
 
 
 def whole(split: str | None = None) -> BPETokenizer:
-    """With a token that no merge makes."""
+    """A tokenizer with tokens that no merge makes."""
     made = trained(split)
     tokens = [*made.vocabulary, b"lowest of all", b" the end"]
     names = {name: len(tokens) + 7 * k for k, name in enumerate(SPECIAL)}
@@ -42,7 +42,7 @@ def whole(split: str | None = None) -> BPETokenizer:
 
 
 def with_holes() -> BPETokenizer:
-    """Permuted bytes, special tokens before and after the others, and ids that are not in use."""
+    """A tokenizer with permuted bytes, special tokens before and after the others, and unused ids."""
     made = trained("gpt4")
     order = [None, None, None, *reversed(made.vocabulary[:256]), None, *made.vocabulary[256:]]
     places = {token: i for i, token in enumerate(order)}

@@ -1,4 +1,4 @@
-"""The forest above a text: its trees, and what is drawn of them."""
+"""The forest of a text: its trees, and how they are drawn."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def test_characters_special_tokens_and_tokens_that_no_merge_makes():
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_drawn_are_a_box_for_each_node_and_two_lines_for_each_merge(tokenizer, pyplot, text):
+def test_a_drawing_has_a_box_for_each_node_and_two_lines_for_each_merge(tokenizer, pyplot, text):
     trees = forest.grow(tokenizer, text)
     nodes = [node for tree in trees for node in tree.nodes()]
     axes = forest.draw(trees)
@@ -62,7 +62,7 @@ def test_drawn_are_a_box_for_each_node_and_two_lines_for_each_merge(tokenizer, p
     assert text != "slow" or labels == {"s", "l", "o", "w", "lo\n1", "low\n2"}
 
 
-def test_no_two_boxes_of_a_row_stand_in_the_same_place(tokenizer, pyplot):
+def test_no_two_boxes_are_in_the_same_place(tokenizer, pyplot):
     _, axes = pyplot.subplots()
     assert forest.draw(forest.grow(tokenizer, "low lower lowest"), axes) is axes
     places = [box.get_position() for box in axes.texts]

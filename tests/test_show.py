@@ -1,4 +1,4 @@
-"""Tokens as people read them."""
+"""Tokens and tables as people read them."""
 
 import pytest
 
@@ -69,7 +69,5 @@ def test_table():
 
 
 def test_table_with_a_row_too_short():
-    with pytest.raises(ValueError, match="row 1 has 1 cells, and the header 2"):
+    with pytest.raises(ValueError, match="row 1 has 1 cells, the header 2"):
         show.Table(["a", "b"], [[1, 2], [3]])
-    with pytest.raises(ValueError, match="a table needs at least one column"):
-        show.Table([], [])
