@@ -151,7 +151,7 @@ def is_installed(who: str, left_out: dict[str, str]) -> bool:
         left_out[who] = "not installed"
         return False
     if who.startswith("compiled") and importlib.util.find_spec("numba") is None:
-        raise click.ClickException("Numba is not installed; python -m pip install numba brings it.")
+        raise click.ClickException("Numba is not installed; install it with: python -m pip install numba")
     return True
 
 

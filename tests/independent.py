@@ -31,7 +31,7 @@ class Encoder(NamedTuple):
 def ours(name: str) -> BPETokenizer:
     """The vocabulary in our own tokenizer. Skips the test where its file is not there; in CI it must be."""
     if pretrained.missing(name) and not os.environ.get("CI"):
-        pytest.skip(f"the file of {name} is not there; `{pretrained.COMMAND}` brings it")
+        pytest.skip(f"the file of {name} is not there; `{pretrained.COMMAND}` fetches it")
     return pretrained.load(name)
 
 

@@ -22,7 +22,7 @@ def compile_engine() -> None:
     The compiled code is kept on disk. It is compiled again when Numba, Python or the engine's code changes.
     """
     if not find_spec("numba"):
-        raise click.ClickException("Numba is not installed; python -m pip install numba brings it.")
+        raise click.ClickException("Numba is not installed; install it with: python -m pip install numba")
     start = time.perf_counter()
     for alphabet in ("bytes", "characters"):
         for pattern in ("gpt4", None):

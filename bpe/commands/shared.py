@@ -11,6 +11,7 @@ import click
 
 from bpe import show, special
 from bpe._files import decode_utf8
+from bpe.subwords.lattice import BYTES
 from bpe.tokenizer import Tokenizer
 
 TOKENIZER = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -73,7 +74,7 @@ def print_longest_tokens(tokenizer: Tokenizer, number: int = 10) -> None:
     learned = [
         (i, token)
         for i, token in enumerate(tokenizer.vocabulary)
-        if i not in others and token is not None and len(token) > 1
+        if i not in others and token is not None and len(token) > 1 and token not in BYTES
     ]
     if not learned:
         return

@@ -257,6 +257,7 @@ def test_every_kind(any_kind: Path, tmp_path: Path) -> None:
     assert row.split()[:2] == [f"{loaded.vocab_size:,}", str(len(ids))]
     lines = run("inspect", any_kind, "--text", "the cat").stdout.splitlines()
     assert f"kind            {loaded.KIND}" in lines
+    assert not any("<0x00>" in line for line in lines)  # a byte of Unigram, not a learned token
     assert lines[-2] == f"The text: 7 characters, {len(ids)} tokens."
     assert len(lines[-1].split(" | ")) == len(ids)
 

@@ -57,7 +57,7 @@ def test_the_command_without_numba(monkeypatch):
     monkeypatch.setattr("bpe.commands.compile.find_spec", lambda name: None)
     said = CliRunner().invoke(compile_engine, [])
     assert said.exit_code == 1
-    assert "Numba is not installed; python -m pip install numba brings it." in said.output
+    assert "Numba is not installed; install it with: python -m pip install numba" in said.output
 
 
 def test_the_command_if_numba_can_not_be_loaded(monkeypatch):
