@@ -239,6 +239,9 @@ class BPETokenizer(Tokenizer):
     def _encode_ordinary(self, text: str, engine: str = "incremental") -> Any:
         """Encode text that holds no special token. Raises KeyError for a symbol outside the alphabet."""
         if engine == "compiled":
+            # Without a split the whole text is the piece; the encoder sees only the runs within it.
+            if self.whole_pieces and not self.split and (token := _symbols(text, self.alphabet)) in self._ids:
+                return [self._ids[token]]
             return self._encoder.encode(text)
         apply_merges = fast.load_engine(engine).apply_merges
         ids: list[int] = []
@@ -283,7 +286,8 @@ class BPETokenizer(Tokenizer):
     def _encoder(self) -> Encoder:
         from bpe.fast.compiled import Encoder
 
-        return Encoder(self.vocabulary, self._symbol_ids, self._ranks, self.split, self.whole_pieces)
+        whole_pieces = self.whole_pieces and bool(self.split)
+        return Encoder(self.vocabulary, self._symbol_ids, self._ranks, self.split, whole_pieces)
 
     @cached_property
     def _joints(self) -> set[tuple[object, object]]:

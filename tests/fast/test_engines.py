@@ -174,3 +174,23 @@ def test_every_engine_names_a_symbol_without_a_token_alike(engine):
     few = BPETokenizer([b"a", b"b"])
     with pytest.raises(ValueError, match="byte 0xe6 of '月' at position 1 is not among the 2 base tokens"):
         few.encode("a月", engine=engine)
+
+
+@given(
+    st.sampled_from(["bytes", "characters"]),
+    st.sampled_from([None, "words", r"[ab]+"]),
+    st.lists(st.text("abxqz ", min_size=1, max_size=5), max_size=6),
+    st.lists(st.text("abxqz ", max_size=9), min_size=1, max_size=5),
+)
+def test_pieces_that_are_tokens_are_taken_whole_by_all_engines(alphabet, pattern, extra, texts):
+    trained = BPETokenizer.train("zab xab qab xabxab " * 3, 270, alphabet="bytes")
+    if alphabet == "characters":
+        trained = BPETokenizer.train("zab xab qab xabxab " * 3, 12, alphabet="characters")
+    made = [token.encode() if alphabet == "bytes" else token for token in [*extra, "qqq", "ab"]]
+    vocabulary = list(dict.fromkeys([*trained.vocabulary, *made]))
+    tokenizer = BPETokenizer(vocabulary, trained.merges, pattern, whole_pieces=True)
+    for text in [*texts, *extra, "qqq", "zqqq"]:
+        ids = tokenizer.encode(text, engine="naive")
+        for engine in ENGINES:
+            assert tokenizer.encode(text, engine=engine) == ids
+            assert tokenizer.encode_array(text, engine=engine).tolist() == ids
