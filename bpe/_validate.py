@@ -46,8 +46,13 @@ def check_documents(text: str | Iterable[str]) -> Iterator[str]:
 
 
 def check_integer(value: Any, name: str, least: int | None = None) -> int:
-    """Return the value as an int. Raises TypeError if it is not an integer, ValueError below `least`."""
+    """Return the value as an int. Raises TypeError if it is not an integer, ValueError below `least`.
+
+    True and False are not integers here: as an id or a size they are always a mistake.
+    """
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None

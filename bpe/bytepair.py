@@ -59,7 +59,9 @@ class BPETokenizer(Tokenizer):
         self.merges = tuple(as_pairs(merges))
         self.split = presplit.resolve(split)
         self.special_tokens = ReadOnlyDict(special_ids)
-        self.whole_pieces = bool(whole_pieces)
+        if not isinstance(whole_pieces, bool):
+            raise TypeError(f"whole_pieces must be True or False, not {whole_pieces!r}")
+        self.whole_pieces = whole_pieces
         self.alphabet: Alphabet = find_alphabet(self.vocabulary)
         self._special_names = {i: name for name, i in special_ids.items()}
         self._ids = index_tokens(self.vocabulary)
@@ -203,9 +205,6 @@ class BPETokenizer(Tokenizer):
         if len(rows) == 1 and not isinstance(rows[0], list):
             array: NDArray[numpy.int32] = rows[0]
             return array
-        for row in rows:
-            if isinstance(row, list) and row and max(row) > LARGEST_ID:
-                raise ValueError(f"id {max(row)} is too large for an array of int32: `encode` gives a list")
         arrays = [numpy.asarray(row, dtype=numpy.int32) for row in rows]
         return numpy.concatenate([numpy.empty(0, dtype=numpy.int32), *arrays])
 
@@ -343,6 +342,12 @@ class BPETokenizer(Tokenizer):
             return name
         return self.vocabulary[index] if index < len(self.vocabulary) else None
 
+    @cached_property
+    def _ids_by_token(self) -> dict[Token, int]:
+        # Not id by id: special tokens may be far away.
+        special = {self.token(i): i for i in self._special_names}
+        return {**dict(self.special_tokens.items()), **special, **self._ids}  # type: ignore[dict-item]
+
     @property
     def vocab_size(self) -> int:
         """The largest id + 1, special tokens and unused ids included."""
@@ -369,8 +374,10 @@ class BPETokenizer(Tokenizer):
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Self:
-        tokens = content["tokens"]
-        if content["alphabet"] == "bytes":
+        tokens, alphabet = content["tokens"], content["alphabet"]
+        if alphabet not in ("bytes", "characters"):
+            raise ValueError(f"unknown alphabet {alphabet!r}")
+        if alphabet == "bytes":
             tokens = [None if token is None else bytes.fromhex(token) for token in tokens]
         return cls(
             tokens, content["merges"], content["split"], content["special_tokens"], content["whole_pieces"]
@@ -406,6 +413,8 @@ def _set_apart(
     names: dict[int, str] = {}
     for name in special.check_names(special_tokens):
         i = check_integer(special_tokens[name], f"the id of special token {name!r}", least=0)
+        if i > LARGEST_ID:
+            raise ValueError(f"special token {name!r} has the id {i}; the largest is {LARGEST_ID}")
         held = ordinary[i] if i < len(ordinary) else None
         if i in names or held not in (None, name, name.encode("utf-8")):
             raise ValueError(f"special token {name!r} has the id {i}, which is {names.get(i, held)!r}")

@@ -7,6 +7,7 @@ left by the one before. The pieces are the matches and the gaps between them; jo
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import AnyStr
 
@@ -72,15 +73,18 @@ def resolve(pattern: Pattern) -> tuple[str, ...]:
     """Return the expressions that `pattern` names.
 
     pattern: None (no split), a name in PATTERNS, a regular expression, or a list of these.
-    Raises ValueError for an expression that `regex` cannot compile, TypeError if it is not a str.
+    Raises ValueError for an expression that `regex` cannot compile and for a misspelled name, TypeError if it
+    is not a str.
     """
     if pattern is None:
         return ()
     expressions: list[str] = []
     for item in [pattern] if isinstance(pattern, str) else pattern:
+        refuse_surrogates(item, "a pattern")
+        if item not in PATTERNS:
+            _refuse_misspelled(item)
         expressions += PATTERNS.get(item, (item,))
     for expression in expressions:
-        refuse_surrogates(expression, "a pattern")
         try:
             compiled = regex.compile(expression)
         except (regex.error, RecursionError) as error:
@@ -88,6 +92,16 @@ def resolve(pattern: Pattern) -> tuple[str, ...]:
         if compiled.flags & regex.REVERSE:
             raise ValueError(f"{expression!r} searches from the end, (?r), and pieces are cut from the start")
     return tuple(expressions)
+
+
+def _refuse_misspelled(item: str) -> None:
+    """Raise ValueError for a near miss of a name: as an expression, it would match only itself."""
+    name = "".join(filter(str.isalnum, item)).lower()
+    if regex.fullmatch(r"[\w .-]{3,}", item) and (close := get_close_matches(name, PATTERNS, 1, 0.75)):
+        raise ValueError(
+            f"{item!r} is not the name of a pattern: did you mean {close[0]!r}? The names are "
+            f"{', '.join(PATTERNS)}; as an expression, write '(?:{item})'"
+        )
 
 
 def _cut(text: str, expression: regex.Pattern[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Token = bytes | str
 Options = Any  # keyword arguments of `encode`
 
-LARGEST_ID = 2**31 - 1  # that an array of int32 holds
+LARGEST_ID = 2**31 - 1  # so that int32 holds every id
 
 
 class ReadOnlyDict(dict[str, int]):
@@ -104,14 +104,11 @@ class Tokenizer(ABC):
     def encode_array(self, text: str, **options: Options) -> NDArray[numpy.int32]:
         """Encode a text to a numpy array of int32, of shape (number of tokens,).
 
-        options: those of `encode`. Raises as `encode`, and ValueError for an id that int32 can't hold.
+        options: those of `encode`. Raises as `encode`.
         """
         import numpy
 
-        ids = self.encode(text, **options)
-        if ids and max(ids) > LARGEST_ID:
-            raise ValueError(f"id {max(ids)} is too large for an array of int32: `encode` gives a list")
-        return numpy.array(ids, dtype=numpy.int32)
+        return numpy.array(self.encode(text, **options), dtype=numpy.int32)
 
     def encode_batch(self, texts: Iterable[str], **options: Options) -> list[list[int]]:
         """Encode several texts, each by itself; options are those of `encode`."""

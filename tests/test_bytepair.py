@@ -396,21 +396,41 @@ def test_parts_that_do_not_fit_together(arguments, error, message):
 
 
 def test_ids_of_special_tokens_may_be_far_away_and_of_numpy(tmp_path):
-    far = BPETokenizer([b"a"], special_tokens={"<e>": numpy.int64(10**12)})
-    assert far.vocab_size == 10**12 + 1
-    assert far.decode([0, 10**12]) == "a<e>"
+    far = BPETokenizer([b"a"], special_tokens={"<e>": numpy.int64(2**31 - 1)})
+    assert (far.vocab_size, len(far)) == (2**31, 2)
+    assert far.decode([0, 2**31 - 1]) == "a<e>"
+    assert far.id_of(b"<e>") == far.id_of("<e>") == 2**31 - 1 and far.id_of(b"a") == 0
     far.save(tmp_path / "far.json")
-    assert BPETokenizer.load(tmp_path / "far.json").fingerprint == far.fingerprint
+    assert BPETokenizer.load(tmp_path / "far.json") == far
+    for engine in ENGINES:
+        ids = far.encode_array("a<e>", allowed_special="all", engine=engine)
+        assert ids.tolist() == far.encode("a<e>", allowed_special="all", engine=engine) == [0, 2**31 - 1]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_an_id_that_no_array_holds(engine):
-    near, far = (BPETokenizer([b"a"], special_tokens={"<e>": 2**31 - k}) for k in (1, 0))
-    options = {"allowed_special": "all", "engine": engine}
-    assert near.encode_array("a<e>", **options).tolist() == near.encode("a<e>", **options) == [0, 2**31 - 1]
-    assert far.encode("a<e>", **options) == [0, 2**31]
-    with pytest.raises(ValueError, match="id 2147483648 is too large for an array of int32"):
-        far.encode_array("a<e>", **options)
+@pytest.mark.parametrize("i", [2**31, 2**70])
+def test_ids_that_no_array_holds(i):
+    with pytest.raises(ValueError, match=f"has the id {i}; the largest is 2147483647"):
+        BPETokenizer([b"a"], special_tokens={"<e>": i})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"special_tokens": {"<e>": True}}, "the id of special token '<e>' must be an integer, not bool"),
+        ({"merges": [(False, True)]}, "an id of merge 0 must be an integer, not bool"),
+        ({"whole_pieces": "no"}, "whole_pieces must be True or False, not 'no'"),
+        ({"whole_pieces": 1}, "whole_pieces must be True or False, not 1"),
+    ],
+)
+def test_no_boolean_is_an_id_and_nothing_else_a_boolean(options, message):
+    with pytest.raises(TypeError, match=message):
+        BPETokenizer([b"a", b"b", b"ab"], **options)
+
+
+def test_a_boolean_is_not_an_id():
+    for use in (BPETokenizer([b"a", b"b"]).token, lambda i: BPETokenizer([b"a", b"b"]).decode([i])):
+        with pytest.raises(TypeError, match="an id must be an integer, not bool"):
+            use(True)
 
 
 def test_special_tokens_may_stand_among_the_tokens():

@@ -115,3 +115,25 @@ def test_nothing_is_lost_and_every_cut_is_no_joint(text, joints):
 def test_short_run_texts():
     assert list(presplit.cut_runs("", set())) == []
     assert list(presplit.cut_runs(b"a", set())) == [b"a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("gpt-4", "gpt4"),
+        ("GPT2", "gpt2"),
+        ("gpt4-o", "gpt4o"),
+        ("llama-3", "llama3"),
+        ("Qwen", "qwen"),
+        ("word", "words"),
+    ],
+)
+def test_a_misspelled_name_is_not_taken_as_an_expression(name, meant):
+    with pytest.raises(ValueError, match=f"'{name}' is not the name of a pattern: did you mean '{meant}'"):
+        presplit.resolve(name)
+    assert presplit.resolve(f"(?:{name})") == (f"(?:{name})",)
+
+
+@pytest.mark.parametrize("expression", ["a", "ab", "the", r"\w+", "moon", "[0-9]", "verses?", " "])
+def test_expressions_that_are_not_misspelled_names(expression):
+    assert presplit.resolve(expression) == (expression,)

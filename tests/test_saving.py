@@ -95,6 +95,11 @@ def test_content_that_was_changed(path, content):
         {"special_tokens": {"<|end|>": "x"}},
         {"special_tokens": [5]},
         {"alphabet": "words"},
+        {"alphabet": "martian", "tokens": ["a"]},
+        {"whole_pieces": "no"},
+        {"special_tokens": {"<|end|>": True}},
+        {"special_tokens": {"<|end|>": 2**70}},
+        {"merges": [[False, True]]},
     ],
 )
 def test_content_that_is_wrong_though_its_fingerprint_is_right(path, entry):

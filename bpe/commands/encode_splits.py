@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def _folder_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value is not None and (value != Path(value).name or value in ("", "..")):
-        raise click.BadParameter(f"{value!r} is not the name of a folder.")
-    return value
+def _check_name(name: str) -> str:
+    """Return the name of a folder. Raises UsageError for one that would lead out of its parent."""
+    if name in ("", ".", "..") or name != Path(name).name:
+        raise click.UsageError(f"{name!r} is not the name of a folder: give another with --name.")
+    return name
 
 
 @click.command()
 @click.argument("tokenizer", type=TOKENIZER)
-@click.option(
-    "--name", callback=_folder_name, help="Name of the folder.  [default: the file name of the tokenizer]"
-)
+@click.option("--name", help="Name of the folder.  [default: the file name of the tokenizer]")
 @click.option(
     "--format",
     "suffix",
@@ -54,7 +53,7 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
     parent = data_folder() / "encoded"
     if loaded.KIND == CharTokenizer.KIND:
         parent /= "characters"
-    folder = parent / (name or tokenizer.stem)
+    folder = parent / _check_name(tokenizer.stem if name is None else name)
     saving.claim_folder(folder, loaded, force)
     click.echo(f"{folder}, fingerprint {loaded.fingerprint}")
     for split, text in texts.items():

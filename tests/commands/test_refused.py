@@ -233,3 +233,12 @@ def test_a_file_given_twice_in_two_spellings(tmp_path: Path, text_file: Path) ->
     result = run("train", text_file, again, "--vocab-size", 260, "--output", tmp_path / "t.json")
     assert result.exit_code == 2
     assert "in FILES twice" in result.output
+
+
+def test_a_file_name_that_would_lead_out_of_the_folder(data: Path, tokenizer: Path) -> None:
+    odd = tokenizer.rename(tokenizer.with_name("...json"))  # its stem is ".."
+    outside = corpora.data_folder() / "kept.npy"
+    outside.write_bytes(b"kept")
+    message = failed(run("encode-splits", odd, "--force"), 2)
+    assert "'..' is not the name of a folder: give another with --name" in message
+    assert outside.read_bytes() == b"kept"
