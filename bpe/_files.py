@@ -58,6 +58,8 @@ def _write_and_rename(path: Path, data: bytes) -> None:
     try:
         with temporary.open("xb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # else a loss of power may leave the new name with an empty file
         if path.exists():
             temporary.chmod(path.stat().st_mode & 0o777)
         temporary.replace(path)

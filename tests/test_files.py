@@ -36,6 +36,15 @@ def test_a_fault_leaves_the_earlier_file_and_nothing_else(
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_bytes_are_on_the_disk_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    replace, fsync = Path.replace, os.fsync
+    monkeypatch.setattr(os, "fsync", lambda number: (order.append("fsync"), fsync(number))[1])
+    monkeypatch.setattr(Path, "replace", lambda *paths: (order.append("replace"), replace(*paths))[1])
+    write_atomically(tmp_path / "a.txt", b"one")
+    assert order == ["fsync", "replace"]
+
+
 def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "missing" / "a.txt"
     with pytest.raises(FileNotFoundError) as caught:
