@@ -59,6 +59,7 @@ class BPETokenizer(Tokenizer):
         self.merges = tuple(as_pairs(merges))
         self.split = presplit.resolve(split)
         self.special_tokens = ReadOnlyDict(special_ids)
+        self.unknown_id = None
         if not isinstance(whole_pieces, bool):
             raise TypeError(f"whole_pieces must be True or False, not {whole_pieces!r}")
         self.whole_pieces = whole_pieces
@@ -421,7 +422,7 @@ def _set_apart(
         names[i], ids[name] = name, i
         if held is not None:
             ordinary[i] = None
-    while ordinary and len(ordinary) - 1 in names:
+    while ordinary and ordinary[-1] is None:
         ordinary.pop()
     return ordinary, ids
 

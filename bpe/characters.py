@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from bpe._validate import check_documents, check_id, check_integer, refuse_surrogates
-from bpe.tokenizer import Tokenizer
+from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 
 class CharTokenizer(Tokenizer):
@@ -49,6 +49,7 @@ class CharTokenizer(Tokenizer):
         refuse_surrogates(unknown or "")
         self.characters = tuple(characters)
         self.unknown = unknown
+        self.special_tokens = ReadOnlyDict()
         self.unknown_id = None if unknown is None else len(characters)
         self.vocabulary = self.characters if unknown is None else (*characters, unknown)
         self._ids = {character: i for i, character in enumerate(characters)}

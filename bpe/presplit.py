@@ -89,6 +89,8 @@ def resolve(pattern: Pattern) -> tuple[str, ...]:
             compiled = regex.compile(expression)
         except (regex.error, RecursionError) as error:
             raise ValueError(f"{expression!r} is not a regular expression: {error}") from None
+        if regex.search(r"(?<!\\)(?:\\\\)*\\K", expression):
+            raise ValueError(f"{expression!r} moves the start of a match, \\K, so pieces could overlap")
         if compiled.flags & regex.REVERSE:
             raise ValueError(f"{expression!r} searches from the end, (?r), and pieces are cut from the start")
     return tuple(expressions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from textwrap import shorten
@@ -50,8 +50,8 @@ class Tokenizer(ABC):
 
     KIND: ClassVar[str]  # its name in files, a key of `bpe.saving.KINDS`
     vocabulary: tuple[Token | None, ...]
-    special_tokens: Mapping[str, int] = ReadOnlyDict()
-    unknown_id: int | None = None
+    special_tokens: Mapping[str, int]
+    unknown_id: int | None
 
     # -- what a kind defines -------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Tokenizer(ABC):
         the others are ordinary text.
 
         Raises ValueError, naming it and its position, for a special token that is not allowed and for a lone
-        surrogate, and where there is no token for a character; TypeError if `text` is not a str.
+        surrogate; ValueError, naming it, for a character without a token; TypeError if `text` is not a str.
         """
         return self._encode_parts(text, allowed_special, disallowed_special, self._encode_ordinary)
 
@@ -114,6 +114,10 @@ class Tokenizer(ABC):
         """Encode several texts, each by itself; options are those of `encode`."""
         if isinstance(texts, str):
             raise TypeError("texts must be a list of str, not one str")
+        # An iterator of special tokens would be used up by the first text.
+        options = {
+            name: list(value) if isinstance(value, Iterator) else value for name, value in options.items()
+        }
         return [self.encode(text, **options) for text in texts]
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
@@ -140,6 +144,7 @@ class Tokenizer(ABC):
     def id_of(self, token: Token) -> int:
         """Return the id of a token, as `token(id)` gives it; a special token may also be named by its string.
 
+        If both an ordinary and a special token are spelled so, the ordinary one is meant.
         Raises ValueError if there is no such token.
         """
         try:
@@ -183,8 +188,7 @@ class Tokenizer(ABC):
         return hash(self.fingerprint)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        computed = isinstance(getattr(type(self), name, None), (property, cached_property))
-        if not name.startswith("_") and (name in vars(self) or computed):
+        if not name.startswith("_") and (name in vars(self) or hasattr(type(self), name)):
             raise AttributeError(f"a tokenizer can't be changed: make another one with the {name} you want")
         super().__setattr__(name, value)
 

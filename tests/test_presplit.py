@@ -137,3 +137,13 @@ def test_a_misspelled_name_is_not_taken_as_an_expression(name, meant):
 @pytest.mark.parametrize("expression", ["a", "ab", "the", r"\w+", "moon", "[0-9]", "verses?", " "])
 def test_expressions_that_are_not_misspelled_names(expression):
     assert presplit.resolve(expression) == (expression,)
+
+
+@pytest.mark.parametrize("expression", [r"a(?=b\K)", r"\Ka", r"a\\\Kb"])
+def test_an_expression_that_moves_the_start_of_a_match_is_refused(expression):
+    with pytest.raises(ValueError, match="moves the start of a match"):
+        presplit.resolve(expression)
+
+
+def test_a_backslash_before_a_k_is_not_one():
+    assert presplit.pieces(r"a\Kb", presplit.resolve(r"\\K")) == ["a", r"\K", "b"]

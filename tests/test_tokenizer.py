@@ -71,14 +71,15 @@ def test_the_hash_by_which_datasets_finds_its_cache(tokenizer):
 
 def test_what_defines_a_tokenizer_cannot_be_changed(tokenizer):
     before = tokenizer.fingerprint
-    public = [name for name in (*vars(tokenizer), "vocab_size", "fingerprint") if not name.startswith("_")]
-    assert {"vocabulary", "vocab_size", "fingerprint"} <= set(public)
+    public = [name for name in {*vars(tokenizer), *dir(type(tokenizer))} if not name.startswith("_")]
+    assert {"vocabulary", "special_tokens", "unknown_id", "vocab_size", "KIND", "encode"} <= set(public)
     for name in public:
         with pytest.raises(AttributeError, match=f"can't be changed: make another one with the {name}"):
             setattr(tokenizer, name, None)
         with pytest.raises(AttributeError, match="can't be deleted"):
             delattr(tokenizer, name)
         assert not isinstance(getattr(tokenizer, name), (list, set))
+    assert type(tokenizer.special_tokens) is not dict
     with pytest.raises(TypeError):
         tokenizer.vocabulary[0] = "x"
     assert tokenizer.fingerprint == before == pickle.loads(pickle.dumps(tokenizer)).fingerprint
@@ -118,8 +119,10 @@ def test_another_tokenizer_has_more_special_tokens(kind):
     assert larger.encode(TEXT) == tokenizer.encode(TEXT)
     assert larger.encode("<|user|>", allowed_special="all") == [tokenizer.vocab_size]
     assert larger != tokenizer and tokenizer.fingerprint == before
-    with pytest.raises(ValueError, match="given twice"):
+    with pytest.raises(ValueError, match=r"given twice|'<\|user\|>' is a token already"):
         larger.with_special_tokens(["<|user|>"])
+    with pytest.raises(TypeError, match="special_tokens must be a list of strings, not the string '<s>'"):
+        tokenizer.with_special_tokens("<s>")
 
 
 # -- the vocabulary --------------------------------------------------------------------------------------
@@ -148,6 +151,25 @@ def test_holes_count_for_the_size_and_not_for_the_length():
     tokenizer = BPETokenizer([b"a", None, b"b"], special_tokens={END: 9})
     assert (tokenizer.vocab_size, len(tokenizer)) == (10, 3)
     assert tokenizer.token(1) is tokenizer.token(5) is None and None not in tokenizer
+
+
+def test_trailing_holes_are_no_ids():
+    tokenizer = BPETokenizer([b"a", None, b"<s>"], special_tokens={"<s>": 2})
+    assert tokenizer == BPETokenizer([b"a"], special_tokens={"<s>": 2})
+    assert BPETokenizer([b"a", None]).vocab_size == 1
+    assert BPETokenizer([b"a", None]).with_special_tokens(["x"]).special_tokens == {"x": 1}
+
+
+def test_a_piece_does_not_become_a_special_token():
+    with pytest.raises(ValueError, match="'a' is a token already, with the id 0"):
+        WordPiece(["a", "b"]).with_special_tokens(["a"])
+
+
+def test_an_iterator_of_special_tokens_serves_every_text(tokenizer):
+    names = list(tokenizer.special_tokens)
+    texts = [*names, "low", *names]
+    expected = [tokenizer.encode(text, allowed_special="all") for text in texts]
+    assert tokenizer.encode_batch(texts, allowed_special=iter(names)) == expected
 
 
 def test_ids_that_are_not_ids(tokenizer):

@@ -274,8 +274,15 @@ class WordPiece(Tokenizer):
         }
 
     def with_special_tokens(self, names: Iterable[str]) -> Self:
-        """Return this tokenizer with more special tokens; their ids follow the others."""
-        specials = [*self.special_tokens, *names]
+        """Return this tokenizer with more special tokens; their ids follow the others.
+
+        Raises ValueError for a name that is a token already.
+        """
+        added = special.check_names(names)
+        for name in added:
+            if name in self:
+                raise ValueError(f"{name!r} is a token already, with the id {self.id_of(name)}")
+        specials = [*self.special_tokens, *added]
         return type(self)(self.vocabulary, specials, self.unknown, self.max_characters)
 
 

@@ -237,4 +237,6 @@ class WordBPE(Tokenizer):
 
     def with_special_tokens(self, names: Iterable[str]) -> Self:
         """Return this tokenizer with more special tokens; their ids follow the others."""
-        return type(self)(self.characters, self.merges, [*self.special_tokens, *names], self.unknown)
+        return type(self)(
+            self.characters, self.merges, [*self.special_tokens, *special.check_names(names)], self.unknown
+        )
