@@ -38,9 +38,9 @@ class BPETokenizer(Tokenizer):
     merges: (left id, right id) in order of rank. The result is the token of the joined bytes.
     split: the regular expressions that cut a text first, as `bpe.presplit` describes; none by default.
     special_tokens: str -> id. Merges never make them, and `tokens` need not hold them.
-    whole_pieces: take a piece that is itself a token as that token, before any merge.
+    whole_pieces: if a piece is itself a token, use that token and skip merging.
 
-    As attributes, `vocabulary` holds the tokens that are not special, and None in the place of others.
+    As attributes, `vocabulary` holds the tokens that are not special, and None in place of the special ones.
     Raises ValueError or TypeError, naming the entry, if these do not fit together.
     """
 
@@ -98,8 +98,8 @@ class BPETokenizer(Tokenizer):
         special_tokens: strings that get ids of their own, after the merges. The text is cut at them.
         min_frequency: stop when no pair occurs this often, which may leave fewer tokens than the target.
         engine: "naive", "incremental", "compiled" (which needs Numba), or "auto"; all give the same merges.
-        progress: a bar for True, none for False; None shows it to people and not in CI, tests and stored
-        notebooks. A function is called with each `MergeStep`.
+        progress: a bar for True, none for False; None shows it in interactive use, but not in CI, tests or
+        stored notebooks. A function is called with each `MergeStep`.
 
         Of the most frequent pairs, the one that occurs first in the current sequence is merged.
 
@@ -139,8 +139,8 @@ class BPETokenizer(Tokenizer):
         """Learn merges from pieces and how often each occurs, as `count_pieces` gives them.
 
         The order of `counts` decides ties: of the most frequent pairs, the one that occurs first in the
-        earliest piece is merged. In order of first appearance, the merges are those of the text itself. The
-        other parameters are those of `train`; `pattern` is only kept for encoding.
+        earliest piece is merged. If they are in order of first appearance, the merges are those learned from
+        the text. The other parameters are those of `train`; `pattern` is only kept for encoding.
         """
         names = special.check_names(special_tokens)
         counts = counting.check_counts(counts)
@@ -230,7 +230,7 @@ class BPETokenizer(Tokenizer):
                 try:
                     yield self._encode_ordinary(part, engine)
                 except (UnicodeEncodeError, KeyError):
-                    # Reading the text for lone surrogates beforehand would take a tenth of the time.
+                    # Reading the text for lone surrogates beforehand would make encoding about 10 % slower.
                     refuse_surrogates(text)
                     self._refuse_unknown(part, start)
                     raise
@@ -345,7 +345,7 @@ class BPETokenizer(Tokenizer):
 
     @cached_property
     def _ids_by_token(self) -> dict[Token, int]:
-        # Not id by id: special tokens may be far away.
+        # Not id by id: the ids of special tokens may be far above the others.
         special = {self.token(i): i for i in self._special_names}
         return {**dict(self.special_tokens.items()), **special, **self._ids}  # type: ignore[dict-item]
 
@@ -418,7 +418,8 @@ def _set_apart(
             raise ValueError(f"special token {name!r} has the id {i}; the largest is {LARGEST_ID}")
         held = ordinary[i] if i < len(ordinary) else None
         if i in names or held not in (None, name, name.encode("utf-8")):
-            raise ValueError(f"special token {name!r} has the id {i}, which is {names.get(i, held)!r}")
+            other = names.get(i, held)
+            raise ValueError(f"special token {name!r} has the id {i}, which is already that of {other!r}")
         names[i], ids[name] = name, i
         if held is not None:
             ordinary[i] = None
@@ -431,7 +432,10 @@ def as_pairs(merges: Iterable[Pair]) -> list[Pair]:
     """Return the merges as tuples of int. Raises TypeError, naming the rank, for other ids."""
     pairs: list[Pair] = []
     for rank, pair in enumerate(merges):
-        if type(pair) is tuple and list(map(type, pair)) == [int, int]:  # all of a trained tokenizer are
+        if type(pair) is tuple and list(map(type, pair)) == [
+            int,
+            int,
+        ]:  # every pair of a trained tokenizer is
             pairs.append(pair)
             continue
         left, right = pair

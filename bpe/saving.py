@@ -1,4 +1,4 @@
-"""Files of the course's own: tokenizers as JSON, and ids as arrays beside the tokenizer they belong to.
+"""The course's own file formats: tokenizers as JSON, and ids as arrays beside the tokenizer they belong to.
 
 A tokenizer file holds everything that defines one:
 
@@ -8,7 +8,7 @@ The fingerprint is the SHA-256 of kind and content, so a file that was changed o
 A later version of the format has a higher number, which earlier code refuses.
 
 Ids mean nothing without their tokenizer: another one decodes them into garbage without an error. So a folder
-of ids holds its tokenizer too, and accepts no ids of another.
+of ids holds its tokenizer too, and accepts no ids from another.
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ def read_ids(path: Path) -> list[int]:
         return parse_ids(read_text(path), path)
     try:
         array = _read_npy(path) if path.suffix == ".npy" else _read_pt(path)
-    except OSError:
+    except (OSError, ImportError):
         raise
-    except Exception as error:  # other files fail in many ways, and some errors advise to trust the file
+    except Exception as error:  # other files fail in many ways, and some errors advise trusting the file
         raise ValueError(f"{path} is not a {path.suffix} file of ids, or is damaged") from error
     if getattr(array, "ndim", None) != 1 or array.dtype.kind not in "iu":
         found = f"{array.dtype} of shape {array.shape}" if hasattr(array, "dtype") else type(array).__name__

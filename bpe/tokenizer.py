@@ -1,4 +1,4 @@
-"""What all tokenizers have in common. A kind adds only how it learns, encodes and decodes."""
+"""What all tokenizers have in common. Each kind adds only how it learns, encodes and decodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_ID = 2**31 - 1  # so that int32 holds every id
 
 
 class ReadOnlyDict(dict[str, int]):
-    """A dict that can't be changed. It still is a dict for json, pickle, and libraries that insist on one."""
+    """A dict that can't be changed. It is still a dict for json, pickle, and libraries that insist on one."""
 
     def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError("a tokenizer can't be changed: make another one with the special tokens you want")
@@ -43,7 +43,7 @@ class Tokenizer(ABC):
     special_tokens: str -> id, in the order in which they were given; read-only.
     unknown_id: the id that stands for what can't be encoded, or None.
 
-    What defines a tokenizer can't be changed after construction: whoever wants another makes one. So two
+    What defines a tokenizer can't be changed after construction: to change one, make another. So two
     tokenizers are equal if their fingerprints are, and a tokenizer can be a key of a dict. Pickles and copies
     carry what defines it, and nothing that it remembers from encoding.
     """
@@ -181,7 +181,7 @@ class Tokenizer(ABC):
         return saving.fingerprint(self.KIND, self._content())
 
     def __eq__(self, other: object) -> bool:
-        """Whether both encode every text alike by definition: their fingerprints are equal."""
+        """Whether the fingerprints, and so the definitions, are equal."""
         return self.fingerprint == other.fingerprint if isinstance(other, Tokenizer) else NotImplemented
 
     def __hash__(self) -> int:
@@ -196,7 +196,7 @@ class Tokenizer(ABC):
         raise AttributeError(f"a tokenizer can't be changed, so {name} can't be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self._content())
+        return type(self)._from_content, (self._content(),)
 
     def __copy__(self) -> Self:
         return self
@@ -254,8 +254,3 @@ class Tokenizer(ABC):
             for name, value in self.facts().items()
         )
         return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
-
-
-def _restore(kind: type[Tokenizer], content: dict[str, Any]) -> Tokenizer:
-    """Make a tokenizer from what a pickle holds."""
-    return kind._from_content(content)

@@ -102,7 +102,10 @@ HOSTILE_JSON = {
     "an added token of another kind": (with_added(content=5), "the content of an added token must be"),
     "an added token that strips": (with_added(lstrip=True), "has lstrip, which is not supported"),
     "an added token twice": (with_added(content="<|end|>"), "'<|end|>' has the ids .* and 999"),
-    "an added token with a token's id": (with_added(id=97), "'<x>' has the id 97, which is b'a'"),
+    "an added token with a token's id": (
+        with_added(id=97),
+        "'<x>' has the id 97, which is already that of b'a'",
+    ),
     "an added token that is empty": (with_added(content=""), "must not be empty"),
     "added tokens whose order matters": (
         with_added(content="x<|end|", normalized=True),
