@@ -47,10 +47,11 @@ def merge_pair(symbols: Sequence[Symbol], pair: tuple[Symbol, Symbol], new: Symb
     >>> merge_pair("aaab", ("a", "a"), "Z")
     ['Z', 'a', 'b']
     """
+    left, right = pair  # which may be a list
     merged = []
     i = 0
     while i < len(symbols):
-        if tuple(symbols[i : i + 2]) == pair:
+        if tuple(symbols[i : i + 2]) == (left, right):
             merged.append(new)
             i += 2
         else:

@@ -30,6 +30,10 @@ def test_overlapping_occurrences_merge_from_the_left():
     assert merge_pair([1, 2, 3, 1, 2], (1, 2), 4) == [4, 3, 4]
 
 
+def test_a_pair_may_be_a_list():
+    assert merge_pair([1, 2, 3, 1, 2], [1, 2], 4) == [4, 3, 4]
+
+
 def test_the_new_symbol_may_be_one_of_the_pair():
     assert merge_pair("aaaa", ("a", "a"), "a") == ["a", "a"]
     assert merge_pair("abab", ("a", "b"), "b") == ["b", "b"]
