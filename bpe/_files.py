@@ -5,20 +5,33 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
-LEFT_OVER_AFTER = 60.0  # seconds during which nothing was added to a temporary file
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LEFT_OVER_AFTER = 60.0  # seconds without a change of a temporary file, where files have no locks
+_PART = re.compile(r"\..*\.[0-9a-f]{16}\.part")
+LOCK = ".lock"  # its name in a folder that one process at a time may use
 
 
 # --- text
 
 
 def decode_utf8(data: bytes, name: object) -> str:
-    """Decode UTF-8. Raises ValueError, with name and position, for bytes that are not UTF-8."""
+    """Decode the content of a UTF-8 file, without the byte order mark that it may begin with.
+
+    Raises ValueError, with name and position, for bytes that are not UTF-8.
+    """
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{name} is not UTF-8: byte 0x{data[error.start]:02x} at position {error.start:,} "
@@ -26,9 +39,26 @@ def decode_utf8(data: bytes, name: object) -> str:
         ) from None
 
 
-def read_text(path: Path) -> str:
-    """Read a text file with its line ends as they are. Raises OSError, and ValueError as `decode_utf8`."""
-    return decode_utf8(path.read_bytes(), path)
+def read_text(path: Path, most: int | None = None) -> str:
+    """Read a text file with its line ends as they are, without a byte order mark.
+
+    Raises OSError, and ValueError as `decode_utf8` and `read_bytes`.
+    """
+    return decode_utf8(read_bytes(path, most), path)
+
+
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """Read a file. Raises OSError, and ValueError, naming it, if it has more than `most` bytes.
+
+    With a limit, a device that never ends is refused too.
+    """
+    with path.open("rb") as file:
+        if most is None:
+            return file.read()
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"{path} has more than {most:,} bytes, the limit for such a file")
+    return data
 
 
 # --- writing
@@ -37,46 +67,159 @@ def read_text(path: Path) -> str:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that `path` holds either all of it or what it held before.
 
-    The bytes go to a temporary file in the same folder, which is then renamed to `path`. If writing is
-    interrupted, by Ctrl-C too, the temporary file is removed and an existing file is untouched. The folder
-    must exist. If `path` is a symbolic link, its target is written.
-
-    Raises OSError, with `path` as its filename, if the folder is missing, not writable or full, and if
-    `path` exists but is not a regular file (a device would be replaced by one).
+    Raises as `open_atomically`.
     """
-    try:
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "Is not a regular file")
-        _write_and_rename(path.resolve(), data)
-    except OSError as error:  # its filename is that of the temporary file, or missing
-        raise OSError(error.errno, error.strerror, str(path)) from error
+    with open_atomically(path) as file:
+        file.write(data)
 
 
-def _write_and_rename(path: Path, data: bytes) -> None:
-    # The name is chosen before the file exists, so that an interrupt at any moment can clean up.
-    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}.part")
+@contextlib.contextmanager
+def open_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that becomes `path` once all is written.
+
+    The bytes go to a temporary file in the same folder, which is brought to disk and then renamed to `path`.
+    If writing is interrupted, by Ctrl-C too, the temporary file is removed and an existing file is untouched;
+    what a killed process left behind, the next one that writes `path` removes. The folder must exist. If
+    `path` is a symbolic link, its target is written.
+
+    Raises OSError, with `path` as its filename, as `refuse_unwritable` and if the disk is full.
+    """
+    with _naming(path):
+        target = _find_target(path)
+        temporary, file = _open_temporary(target)
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
+        remove_left_over(target.parent, target)
+        # The file stays open, and so locked, until it has its name: nobody takes it for a left-over.
+        with file, _naming(path):
+            yield file
             file.flush()
             os.fsync(file.fileno())  # else a loss of power may leave the new name with an empty file
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o777)
-        temporary.replace(path)
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o777)
+            if fcntl:
+                temporary.replace(target)
+        if not fcntl:  # Windows does not rename an open file
+            with _naming(path):
+                temporary.replace(target)
     except BaseException:  # KeyboardInterrupt is not an Exception
         temporary.unlink(missing_ok=True)
         raise
 
 
-def remove_left_over(folder: Path) -> None:
+def refuse_unwritable(path: Path) -> None:
+    """Raise OSError, with `path` as its filename, if it can't be written: before the work, not after it.
+
+    That is so if its folder is missing, not writable or full, if links lead in a loop, and if `path` exists
+    but is not a regular file (a device would be replaced by one).
+    """
+    with _naming(path):
+        temporary, file = _open_temporary(_find_target(path))
+        file.close()
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Give an OSError of the temporary file, or of none, `path` as its filename."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and not _PART.search(str(error.filename)):
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def _find_target(path: Path) -> Path:
+    """Return the file that `path` names, links followed. Raises OSError for a loop and for a device."""
+    try:
+        target = path.resolve()
+        if target.is_symlink():  # Python 3.13 and later resolve a loop to one of its links
+            raise RuntimeError
+    except RuntimeError:  # Python 3.12 and earlier raise it for a loop
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "Is not a regular file")
+    return target
+
+
+def _open_temporary(target: Path) -> tuple[Path, BinaryIO]:
+    while True:
+        temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}.part")
+        try:
+            file = temporary.open("xb")
+            if _is_mine(file):
+                return temporary, file
+            file.close()
+        except BaseException:  # an interrupt between opening and returning
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def _is_mine(file: BinaryIO) -> bool:
+    """Lock a new file; return False if another process has taken it for a left-over before that."""
+    if fcntl:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.fstat(file.fileno()).st_nlink > 0
+    return True
+
+
+def remove_left_over(folder: Path, target: Path | None = None) -> None:
     """Delete the temporary files of processes that were killed while writing into the folder.
 
-    Files touched within the last minute stay, since another process may still be writing them.
+    target: only those for this file. A file that another process is still writing stays: it is locked, or,
+    where files have no locks, was touched within the last minute.
     """
-    for path in folder.glob(".*.part"):
-        with contextlib.suppress(FileNotFoundError):  # the other process has finished
-            if time.time() - path.stat().st_mtime > LEFT_OVER_AFTER:
-                path.unlink()
+    start = f".{target.name[:40]}." if target else "."
+    for path in folder.iterdir():
+        if path.name.startswith(start) and _PART.fullmatch(path.name):
+            with contextlib.suppress(OSError):  # the other process has finished, or owns the file
+                if path.is_file() and not path.is_symlink() and _is_left_over(path):
+                    path.unlink()
+
+
+def _is_left_over(path: Path) -> bool:
+    if fcntl:
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                return False
+            except OSError:  # a file system without locks
+                pass
+    return time.time() - path.stat().st_mtime > LEFT_OVER_AFTER
+
+
+# --- one process at a time
+
+
+class InUseError(OSError):
+    """Another process uses the folder."""
+
+
+@contextlib.contextmanager
+def locked(folder: Path, wait: Callable[[str], object] | None = None) -> Iterator[None]:
+    """Let one process at a time use a folder, which is made if it is missing.
+
+    wait: called with a message if another process has the folder; then this one waits for it. Without, it
+    raises InUseError. The lock goes with the process that holds it, however that ends.
+    """
+    import filelock
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout:
+        if wait is None:
+            raise InUseError(errno.EBUSY, "Another process is using this folder", str(folder)) from None
+        wait(f"Another process is using {folder}: waiting for it to finish.")
+        lock.acquire(poll_interval=0.2)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 # --- folders

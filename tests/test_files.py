@@ -1,14 +1,24 @@
-"""write_atomically: all or nothing, whatever happens."""
+"""Files: all or nothing, whatever happens; one process at a time; no byte order mark."""
 
 import errno
 import os
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bpe import _files
-from bpe._files import data_folder, remove_left_over, write_atomically
+from bpe._files import (
+    InUseError,
+    data_folder,
+    locked,
+    read_text,
+    refuse_unwritable,
+    remove_left_over,
+    write_atomically,
+)
 
 
 def test_writes_and_overwrites(tmp_path: Path) -> None:
@@ -79,17 +89,106 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_what_killed_processes_left_is_removed_and_what_others_write_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# A process that is killed in the middle of writing. It says "ready" before.
+KILLED = """
+import sys, time
+from pathlib import Path
+from bpe._files import open_atomically
+with open_atomically(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    file.flush()
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def start_writing(path: Path) -> "subprocess.Popen[str]":
+    process = subprocess.Popen([sys.executable, "-c", KILLED, path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_that_writes_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    with start_writing(path) as process:
+        write_atomically(path, b"all")  # the other process is alive: its file stays
+        [part] = tmp_path.glob(".a.txt.*.part")
+        process.kill()
+    if _files.fcntl is None:
+        os.utime(part, (0, 0))
+    write_atomically(path, b"all")
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == b"all"
+
+
+@pytest.mark.parametrize("has_locks", [True, False])
+def test_what_others_wrote_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_locks: bool
 ) -> None:
-    for name in (".old.part", ".new.part", "other.part", ".hidden"):
+    if not has_locks:
+        monkeypatch.setattr(_files, "fcntl", None)
+    elif _files.fcntl is None:
+        pytest.skip("this system has no locks of files")
+    old, new, digits = ".old.0123456789abcdef.part", ".new.0123456789abcdef.part", "0123456789abcdef"
+    others = [".old.part", f"old.{digits}.part", ".hidden", f".old.{digits}.part.txt"]
+    for name in (old, new, *others):
         (tmp_path / name).write_bytes(b"x")
         os.utime(tmp_path / name, None if "new" in name else (0, 0))
+    (tmp_path / f".folder.{digits}.part").mkdir()
     remove_left_over(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {".new.part", "other.part", ".hidden"}
-    # Between the listing and the look at it, the other process may have given it its name.
-    monkeypatch.setattr(Path, "glob", lambda *_: iter([tmp_path / ".gone.part"]))
-    remove_left_over(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {*others, f".folder.{digits}.part"} | (set() if has_locks else {new})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there that users lack")
+@pytest.mark.parametrize("act", [refuse_unwritable, lambda path: write_atomically(path, b"x")])
+def test_what_cannot_be_written_is_refused(tmp_path: Path, act: Callable[[Path], None]) -> None:
+    loop, link, folder = tmp_path / "loop", tmp_path / "link", tmp_path / "folder"
+    loop.symlink_to(loop)
+    link.symlink_to(tmp_path / "missing" / "a.txt")
+    folder.mkdir()
+    for path, number in ((loop, errno.ELOOP), (link, errno.ENOENT), (folder, errno.EINVAL)):
+        with pytest.raises(OSError) as caught:
+            act(path)
+        assert (caught.value.errno, caught.value.filename) == (number, str(path))
+    act(tmp_path / "a.txt")
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_folder_serves_one_process_at_a_time(tmp_path: Path) -> None:
+    script = "import sys, time; from pathlib import Path; from bpe._files import locked\n"
+    script += "with locked(Path(sys.argv[1])): print('ready', flush=True); time.sleep(60)"
+    command = [sys.executable, "-c", script, tmp_path / "folder"]
+    said: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        with pytest.raises(InUseError) as caught, locked(tmp_path / "folder"):
+            pass
+        assert caught.value.filename == str(tmp_path / "folder")
+
+        def kill(message: str) -> None:
+            said.append(message)
+            process.kill()
+
+        with locked(tmp_path / "folder", wait=kill):
+            assert "Another process is using" in said[0]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbf\xef\xbb\xbfab\r\n")
+    assert read_text(path) == "\ufeffab\r\n"
+
+
+def test_a_file_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abc")
+    assert read_text(path, 3) == "abc"
+    with pytest.raises(ValueError, match=r"a\.txt has more than 2 bytes"):
+        read_text(path, 2)
+    if Path("/dev/zero").exists():
+        with pytest.raises(ValueError, match="/dev/zero has more than"):
+            read_text(Path("/dev/zero"), 1000)
 
 
 def test_without_a_checkout_a_relative_data_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
