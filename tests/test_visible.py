@@ -12,15 +12,11 @@ from bpe import BPETokenizer, show
 from bpe._visible import visible
 
 # What a terminal obeys or hides: colours, a title, a line drawn over, letters in reverse, no width, no ink.
-HIDDEN = (
-    """
-    \x00 \x07 \x08 \x0b \r \x1b[31m \x1b]0;title\x07 \x7f \x85 \x9b31m \xad \u034f \u061c \u115f \u180e
-    \u200b \u200d \u200f \u2028 \u2029 \u202e \u2060 \u2066 \u2069 \u2800 \u3164 \ufe0f \ufeff \uffa0 \U000e0041
-    \U000e0100 \u2003
-""".strip(" \n")
-    .replace("\n    ", " ")
-    .split(" ")
-)
+HIDDEN = [
+    *"\x00\x07\x08\x0b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u2003\u200b\u200d\u200f\u2028\u2029\u202e\u2060\u2066",
+    *"\u2069\u2800\u3164\ufe0f\ufeff\uffa0\U000e0041\U000e0100",
+    *("\x1b[31m", "\x1b]0;title\x07", "\x9b31m"),
+]
 NEVER = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
 
 
