@@ -20,12 +20,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import regex
 
-from bpe import special
+from bpe import special, stretches
 from bpe._progress import show_progress
 from bpe._validate import check_ids, check_integer
 from bpe.naive import count_pairs, merge_pair
 from bpe.subwords.base import check_words, collect_names, count_words, encode_words, number_to_learn
-from bpe.tokenizer import ReadOnlyDict, Tokenizer
+from bpe.tokenizer import Memory, ReadOnlyDict, Tokenizer
 
 PREFIX = "##"
 Pair = tuple[str, str]
@@ -180,7 +180,7 @@ class WordPiece(Tokenizer):
         self.special_tokens = ReadOnlyDict(special_ids)
         self.max_characters = check_integer(max_characters, "max_characters", least=1)
         self._longest = max(map(len, self._ids), default=0)
-        self._cache: dict[str, list[int]] = {}
+        self._cache = Memory()
 
     @classmethod
     def train(
@@ -237,6 +237,9 @@ class WordPiece(Tokenizer):
 
     def _encode_ordinary(self, text: str) -> list[int]:
         return encode_words(words(text), self._encode_word, self._cache)
+
+    def _find_cut(self, text: str, stop: int) -> int:
+        return stretches.find_pair(text, stop, r"\s(?s:.)")
 
     def _encode_word(self, word: str) -> list[int]:
         """Take the longest piece that the word begins with, then the longest of the rest, and so on."""

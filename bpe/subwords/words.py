@@ -15,14 +15,14 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-from bpe import fast, naive, special
+from bpe import fast, naive, special, stretches
 from bpe._progress import show_progress
 from bpe._validate import check_finite, check_ids, check_integer, check_seed, refuse_surrogates
 from bpe.bytepair import Progress, as_pairs, index_tokens, rank_pairs
 from bpe.fast import incremental
 from bpe.naive import Pair
 from bpe.subwords.base import check_words, collect_names, count_words, encode_words, number_to_learn
-from bpe.tokenizer import ReadOnlyDict, Tokenizer
+from bpe.tokenizer import Memory, ReadOnlyDict, Tokenizer
 
 END = "</w>"
 
@@ -82,7 +82,7 @@ class WordBPE(Tokenizer):
         self.unknown_id = None if unknown is None else ids.pop(unknown)
         self.special_tokens = ReadOnlyDict(ids)
         self.vocabulary = (*map("".join, symbols), *names)
-        self._cache: dict[str, list[int]] = {}
+        self._cache = Memory()
 
     @property
     def _base(self) -> int:
@@ -190,6 +190,9 @@ class WordBPE(Tokenizer):
 
     def _encode_ordinary(self, text: str) -> list[int]:
         return encode_words(text.split(), self._encode_word, self._cache)
+
+    def _find_cut(self, text: str, stop: int) -> int:
+        return stretches.find_pair(text, stop, r"\s(?s:.)")
 
     def _encode_word(self, word: str) -> list[int]:
         return incremental.apply_merges(self._symbols(word), self._ranks)
