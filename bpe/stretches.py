@@ -27,14 +27,16 @@ FindCut = Callable[[str, int], int]
 # 3. What is before the place is cut as if the text ended there: classes and quantifiers end there anyway, and
 #    the lookaheads and `$` come after whitespace, which is never the last character before it.
 # 4. What comes after is cut as if the text began there: none of them looks behind.
-# 5. DeepSeek's first two expressions find digits, and Chinese and Japanese characters. No match of theirs lies
-#    across, so the third one gets the same pieces, but for one that is cut at the place.
+# 5. DeepSeek's first two expressions find numbers, and Chinese and Japanese characters. No match of theirs
+#    lies across, so the third one gets the same pieces, but for one that is cut at the place.
 _REAL = r"\S[^\S\r\n]|[\p{L}\p{N}][\r\n,.;:!?，。；：！？、]"
 
 # Expressions -> what finds the two characters beside a place where a text may be cut.
 BORDERS = {
     **{PATTERNS[name]: _REAL for name in ("gpt2", "gpt4", "gpt4o", "llama3", "qwen", "deepseek")},
-    PATTERNS["verse"]: r"[，。！？；：、\n](?s:.)|(?s:.)[，。！？；：、\n]",  # it matches only these, each alone
+    PATTERNS[
+        "verse"
+    ]: r"[，。！？；：、\n](?s:.)|(?s:.)[，。！？；：、\n]",  # it matches only these, each alone
     PATTERNS["words"]: r"\S\s|\s\S",
 }
 

@@ -81,9 +81,7 @@ def check_words(counts: Mapping[str, int], cut: Callable[[str], list[str]] = str
     return checked
 
 
-def encode_words(
-    words: Iterable[str], encode_word: Callable[[str], list[int]], cache: Memory
-) -> list[int]:
+def encode_words(words: Iterable[str], encode_word: Callable[[str], list[int]], cache: Memory) -> list[int]:
     """Encode word by word, remembering what comes again."""
     ids: list[int] = []
     for word in words:
