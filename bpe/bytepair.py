@@ -120,9 +120,13 @@ class BPETokenizer(Tokenizer):
         [b'aaab']
         """
         names = special.check_names(special_tokens)
-        # Counting a long text takes a while, so these fail before it.
+        # Counting a long text takes a while, so what can fail does so before it.
         fast.choose_engine(engine, 0)
         check_integer(min_frequency, "min_frequency", least=1)
+        if base_tokens is not None:
+            base_tokens = list(base_tokens)  # perhaps an iterator
+        least_base = counting.base_tokens(alphabet, base_tokens, ())
+        counting.num_merges(vocab_size, len(least_base), len(names))
         return cls.train_from_counts(
             counting.count(text, pattern, names),
             vocab_size,

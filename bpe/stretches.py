@@ -14,6 +14,7 @@ import regex
 from bpe.presplit import PATTERNS
 
 SIZE = 1 << 20  # characters
+TRIES = 1_000  # places in a block; a text can have a special token across every one
 
 FindCut = Callable[[str, int], int]
 
@@ -79,7 +80,8 @@ def cut(
 
 
 def _find(text: str, find_cut: FindCut, names: Collection[str], stop: int) -> int:
-    while stop > 0 and (place := find_cut(text, stop)):
+    for _ in range(TRIES):
+        place = find_cut(text, stop) if stop > 0 else 0
         if not any(name in text[max(place - len(name) + 1, 0) : place + len(name) - 1] for name in names):
             return place
         stop = place - 1

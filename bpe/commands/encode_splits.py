@@ -48,12 +48,13 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
     Example:
       python -m bpe encode-splits wikitext2.json
     """
+    name = _check_name(tokenizer.stem if name is None else name)
     loaded = load_tokenizer(tokenizer)
     texts = {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
     parent = data_folder() / "encoded"
     if loaded.KIND == CharTokenizer.KIND:
         parent /= "characters"
-    folder = parent / _check_name(tokenizer.stem if name is None else name)
+    folder = parent / name
     # Else another run could put its tokenizer there while this one writes ids.
     with locked(folder, wait=lambda message: say(message, err=True)):
         saving.claim_folder(folder, loaded, force)

@@ -204,6 +204,9 @@ class WordPiece(Tokenizer):
         The other parameters are those of the class.
         """
         names = special.check_names(special_tokens)
+        # Counting a long text takes a while, so what can fail does so before it.
+        check_integer(min_frequency, "min_frequency", least=1)
+        number_to_learn(vocab_size, 0, len(collect_names(unknown, names)))
         return cls.train_from_counts(
             count_words(text, names, words),
             vocab_size,

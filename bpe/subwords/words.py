@@ -114,6 +114,10 @@ class WordBPE(Tokenizer):
         Of the most frequent pairs, the one that occurs first in the earliest word is merged.
         """
         names = special.check_names(special_tokens)
+        # Counting a long text takes a while, so what can fail does so before it.
+        fast.choose_engine(engine, 0)
+        check_integer(min_frequency, "min_frequency", least=1)
+        number_to_learn(vocab_size, 0, 1 + len(collect_names(unknown, names)))
         return cls.train_from_counts(
             count_words(text, names),
             vocab_size,
