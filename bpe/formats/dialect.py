@@ -32,7 +32,7 @@ _PORTABLE = re.compile(
           | \[\^?+ (?=[^]]) -? (?: (?!&&|\|\||~~)(?:{_CLASS}|{_MEMBER}(?:-{_MEMBER})?) )* -?\]
         )
         (?P<repeat> [?*+][?+]? | \{{[0-9]{{1,3}}(?:,[0-9]{{0,3}})?\}}(?![?+]) )?
-      | \(\?i: {_CONTRACTION} (?:\|{_CONTRACTION})* \) (?P<maybe> \? )? (?![^|])    # ends an alternative
+      | (?P<contraction> \(\?i: {_CONTRACTION} (?:\|{_CONTRACTION})* \) ) (?P<maybe> \? )? (?![^|])
       | (?P<start> \( (?:\?[:>=!])? )
       | (?P<end> \) ) (?P<optional> \?[?+]? )?(?![*+{{])              # a group occurs once or not at all
       | (?P<bar> \| )
@@ -74,29 +74,38 @@ def _least_length(expression: str, shown: str) -> int:
     lengths = [[0]]  # for each of them, the least lengths of its alternatives
     while end < len(expression):
         found = _PORTABLE.match(expression, end)
-        least = 0
-        if found and found["start"]:
-            starts.append(found["start"])
-            lengths.append([])
-        elif found and found["end"] and len(starts) > 1:
-            least = min(lengths.pop())
-            if starts.pop() in ("(?=", "(?!"):
-                least = 0
-            if found["optional"]:  # Oniguruma refuses some groups here that match nothing
-                found, least = found if least else None, 0
-        elif found and found["end"]:
-            found = None
-        if not found:
+        if not found or not _fits(found, starts, lengths):
             raise ValueError(
                 f"the expression {shown!r} has, at position {end}, something that regex libraries read "
                 f"differently, or a repeated group, which can take unlimited time"
             )
-        if found["start"] or found["bar"]:
+        if found["start"]:
+            starts.append(found["start"])
+            lengths.append([0])
+        elif found["bar"]:
             lengths[-1].append(0)
+        elif found["end"]:
+            least = _length_of_group(starts.pop(), lengths.pop())
+            lengths[-1][-1] += 0 if found["optional"] else least
         else:
-            lengths[-1][-1] += least if found["end"] else _least_times(found["repeat"] or found["maybe"])
+            lengths[-1][-1] += _least_times(found["repeat"] or found["maybe"])
         end = found.end()
     return min(lengths[0])
+
+
+def _fits(found: re.Match[str], starts: list[str], lengths: list[list[int]]) -> bool:
+    """Return whether a part of an expression is portable after what comes before it."""
+    if found["end"]:
+        # Oniguruma refuses some optional groups that can match nothing.
+        return len(starts) > 1 and not (found["optional"] and not _length_of_group(starts[-1], lengths[-1]))
+    if found["contraction"]:
+        # After what may be missing, `regex` can search for its first character without regard to case.
+        return lengths[-1][-1] > 0 or found.start() == 0 or found.string[found.start() - 1] == "|"
+    return True
+
+
+def _length_of_group(start: str, lengths: list[int]) -> int:
+    return 0 if start in ("(?=", "(?!") else min(lengths)
 
 
 def _least_times(repeat: str | None) -> int:
