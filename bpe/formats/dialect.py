@@ -40,6 +40,11 @@ _PORTABLE = re.compile(
     re.VERBOSE,
 )
 
+# The Llama 3 pattern and its relatives.
+_CASELESS = re.compile(
+    rf"(?:\\[pP]\{{\^?[A-Z]\}}|\\[sSdDrnt]|\(\?i:{_CONTRACTION}(?:\|{_CONTRACTION})*\)|[^A-Za-z\x80-\U0010FFFF-])+"
+)
+
 
 def to_oniguruma(expression: str) -> str:
     """Return the expression for Oniguruma. Raises ValueError as `refuse_unportable`."""
@@ -98,9 +103,11 @@ def _fits(found: re.Match[str], starts: list[str], lengths: list[list[int]]) -> 
     if found["end"]:
         # Oniguruma refuses some optional groups that can match nothing.
         return len(starts) > 1 and not (found["optional"] and not _length_of_group(starts[-1], lengths[-1]))
-    if found["contraction"]:
-        # After what may be missing, `regex` can search for its first character without regard to case.
-        return lengths[-1][-1] > 0 or found.start() == 0 or found.string[found.start() - 1] == "|"
+    if found["contraction"] and not lengths[-1][-1]:
+        # If one alternative begins so, `regex` searches for the beginnings of all without regard to case, and
+        # then misses, say, ß for `\\P{Lu}`. That is harmless where nothing else depends on case.
+        begins = found.start() == 0 or found.string[found.start() - 1] == "|"
+        return begins and _CASELESS.fullmatch(found.string) is not None
     return True
 
 
