@@ -74,6 +74,8 @@ def learn(
     shrinking_factor = _check_range(shrinking_factor, "shrinking_factor", 0, 0.99)
     sub_iterations = check_integer(sub_iterations, "sub_iterations", least=1)
     longest = check_integer(max_length, "max_length", least=1)
+    if longest > lattice.LONGEST:
+        raise ValueError(f"max_length may be {lattice.LONGEST:,}, not {longest:,}")
     number = base.number_to_learn(vocab_size, len(characters), len(taken))
     words = _cut_at_unknown(counts, set(characters))
     most = int(min(seed_factor * min(number, sys.maxsize), sys.maxsize))
