@@ -18,7 +18,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 from bpe import special
 from bpe._validate import check_finite, check_ids, check_seed, refuse_surrogates, refuse_unordered
 from bpe.subwords import unigram_training
-from bpe.subwords.lattice import BYTES, KINDS, LONGEST, SPACE, Edge, Kind, Path, Piece, best_path, random_path, sums
+from bpe.subwords.lattice import (
+    BYTES,
+    KINDS,
+    LONGEST,
+    SPACE,
+    Edge,
+    Kind,
+    Path,
+    Piece,
+    best_path,
+    random_path,
+    sums,
+)
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 UNKNOWN_PENALTY = 10.0

@@ -20,6 +20,7 @@ from itertools import groupby
 
 import regex
 
+from bpe import counting
 from bpe._progress import show_progress
 from bpe._validate import check_finite, check_integer
 from bpe.subwords import base, lattice
@@ -86,6 +87,7 @@ def learn(
             scores = pruned(words, scores, characters, size)
         for _ in range(sub_iterations):
             scores = reestimated(words, scores, characters)
+    counting.warn_if_few(len(scores) - len(characters), number)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import regex
 
-from bpe import special
+from bpe import counting, special
 from bpe._progress import show_progress
 from bpe._validate import check_ids, check_integer
 from bpe.naive import count_pairs, merge_pair
@@ -233,9 +233,11 @@ class WordPiece(Tokenizer):
         least = check_integer(min_frequency, "min_frequency", least=1)
         pieces = dict.fromkeys(sorted({symbol for word in counts for symbol in symbols_of(word)}))
         number = number_to_learn(vocab_size, len(pieces), len(collect_names(unknown, names)))
+        wanted = len(pieces) + number
         new = _new_pieces(learn_pieces(counts, least), pieces, number)
         for piece in show_progress(new, number, progress, desc="pieces"):
             pieces[piece] = None
+        counting.warn_if_few(len(pieces) - wanted + number, number)
         return cls(list(pieces), names, unknown)
 
     def _encode_ordinary(self, text: str) -> list[int]:

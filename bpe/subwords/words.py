@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-from bpe import fast, naive, special
+from bpe import counting, fast, naive, special
 from bpe._progress import show_progress
 from bpe._validate import (
     check_finite,
@@ -169,6 +169,7 @@ class WordBPE(Tokenizer):
             check_integer(min_frequency, "min_frequency", least=1),
         )
         merges = [step.pair for step in show_progress(steps, num_merges, progress, desc="merges")]
+        counting.warn_if_few(len(merges), num_merges)
         return cls(characters, merges, names, unknown)
 
     # -- encoding and decoding -----------------------------------------------------------------------

@@ -64,7 +64,8 @@ def train_with_library(path: Path, texts: list[str], **options) -> tuple[Unigram
         **options,
     )
     file = prefix.with_suffix(".model")
-    return formats.load_sentencepiece(file), sentencepiece.SentencePieceProcessor(model_file=str(file))
+    ours = formats.load_sentencepiece(file, caller_normalizes=True)
+    return ours, sentencepiece.SentencePieceProcessor(model_file=str(file))
 
 
 def compare(ours: Unigram, theirs, texts: list[str]) -> tuple[int, int]:
