@@ -40,9 +40,7 @@ def check_names(special_tokens: Iterable[str], what: str = "special token") -> l
             raise ValueError(f"{what} {name!r} is given twice")
         seen.add(name)
     if what == "special token" and (characters := sum(map(len, names))) > MOST_CHARACTERS:
-        raise ValueError(
-            f"special tokens may have {MOST_CHARACTERS:,} characters together, not {characters:,}"
-        )
+        raise ValueError(f"special tokens may have {MOST_CHARACTERS:,} characters in all, not {characters:,}")
     return names
 
 

@@ -33,7 +33,7 @@ def test_a_model_of_sentencepiece_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{", b"{}", b"[1]", b"hello world\n", b"to 5", b"\n\n", b"\xff\xfe", b'{"a": true, "b": 1}', b"[" * 10**6]
+    "data", [b"", b"{", b"{}", b"hello world\n", b"to 5", b"\n\n", b"\xff\xfe", b'{"a": true}', b"[" * 10**6]
 )  # fmt: skip
 def test_anything_else_is_not(data: bytes) -> None:
     assert guess_format(data) is None

@@ -37,10 +37,7 @@ def load_gpt2(
     Raises OSError, and ValueError, naming file and entry, if a file is damaged or the two do not match.
     """
     vocab, merges = Path(vocab), Path(merges)
-    # Their ids are in the file, so a mapping will do.
-    names = special.check_names(
-        list(special_tokens) if isinstance(special_tokens, Mapping) else special_tokens
-    )
+    names = special.check_names(special_tokens)
     with naming(vocab):
         ids = check_vocabulary(read_json(vocab, LARGEST_FILE), "the file")
         for name in names:

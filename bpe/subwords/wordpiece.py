@@ -237,7 +237,8 @@ class WordPiece(Tokenizer):
         new = _new_pieces(learn_pieces(counts, least), pieces, number)
         for piece in show_progress(new, number, progress, desc="pieces"):
             pieces[piece] = None
-        counting.warn_if_few(len(pieces) - wanted + number, number)
+        if least == 2:  # with another one, training stops where it was meant to
+            counting.warn_if_few(len(pieces) - wanted + number, number)
         return cls(list(pieces), names, unknown)
 
     def _encode_ordinary(self, text: str) -> list[int]:

@@ -169,7 +169,8 @@ class WordBPE(Tokenizer):
             check_integer(min_frequency, "min_frequency", least=1),
         )
         merges = [step.pair for step in show_progress(steps, num_merges, progress, desc="merges")]
-        counting.warn_if_few(len(merges), num_merges)
+        if min_frequency == 2:  # with another one, training stops where it was meant to
+            counting.warn_if_few(len(merges), num_merges)
         return cls(characters, merges, names, unknown)
 
     # -- encoding and decoding -----------------------------------------------------------------------
