@@ -1,4 +1,4 @@
-"""What every run of pytest on this checkout shares: `make test`, `pytest notebooks`, one notebook or one test.
+"""What every run of pytest on this checkout shares, be it `make test`, `pytest notebooks` or one notebook.
 
 It is in the root because pytest reads it there from wherever it is started, and whatever it is told to run.
 """
