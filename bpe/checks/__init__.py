@@ -89,7 +89,7 @@ def _verdict(name: str, check: Check, answers: tuple[Any, ...]) -> str:
 
 
 def _tell(error: BaseException, call: str) -> str:
-    """Say what went wrong in the learner's code, or, outside it, while the check used what a call returned."""
+    """Say what went wrong: in the learner's code, or when the check used what the latest call returned."""
     places = [note for note in getattr(error, "__notes__", []) if isinstance(note, _Place)]
     place = places[-1] if places else ""  # a `case` comes after the call
     if isinstance(error, TooSlowError):

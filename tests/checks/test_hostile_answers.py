@@ -17,7 +17,6 @@ import pytest
 from bpe import checks
 from bpe.checks import LONGEST, describe, exercise, one_line
 
-
 MODULES = [import_module(module.name) for module in pkgutil.iter_modules(checks.__path__, "bpe.checks.")]
 EXERCISES = [
     pytest.param(check, id=f"{module.__name__[-2:]}-{name}")
@@ -178,7 +177,7 @@ def test_an_answer_that_catches_everything_is_reported(monkeypatch, said):
     def stubborn(number):
         end = time.monotonic() + 2
         while time.monotonic() < end:
-            try:
+            try:  # noqa: SIM105
                 time.sleep(0.1)
             except:  # noqa: E722
                 pass
