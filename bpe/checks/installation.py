@@ -24,6 +24,7 @@ PURPOSES = {
     "regex": "cutting text before merges: chapter 3 on",
     "tqdm": "progress bars",
     "click": "commands in a terminal",
+    "filelock": "one process at a time in a folder",
     "platformdirs": "finding the data folder",
     "jupyterlab": "running the notebooks",
     "numpy": "arrays: chapter 1 on",
