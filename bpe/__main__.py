@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from bpe._visible import visible
 from bpe.commands.compare import compare
 from bpe.commands.compile import compile_engine
-from bpe.commands.console import CTRL_C, use_any_console
+from bpe.commands.console import CTRL_C, say, use_any_console
 from bpe.commands.decode import decode
 from bpe.commands.encode import encode
 from bpe.commands.encode_splits import encode_splits
@@ -27,18 +28,27 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("\nStopped. You can give the same command again.", err=True)
+            say("\nStopped. You can give the same command again.", err=True)
             ctx.exit(CTRL_C)
         except BrokenPipeError:
             raise  # nobody reads the output any more; click ends quietly
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            raise click.ClickException(f"{where}{error.strerror or error}") from error
-        except ImportError as error:
-            remedy = f"; install it with: python -m pip install {error.name}" if error.name else ""
-            raise click.ClickException(f"{error}{remedy}") from error
-        except ValueError as error:
-            raise click.ClickException(str(error)) from error
+        except click.ClickException as error:
+            error.message = visible(error.message)  # type: ignore[misc]
+            raise
+        except (OSError, ImportError, ValueError, MemoryError, RecursionError) as error:
+            raise click.ClickException(visible(_describe(error))) from error
+
+
+def _describe(error: Exception) -> str:
+    """Return what went wrong in a line, and what to do about it."""
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    if isinstance(error, ImportError) and error.name:
+        return f"{error}; install it with: python -m pip install {error.name}"
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory{f': {error}' if str(error) else ''}. Try a smaller text or model."
+    return str(error)
 
 
 @click.group(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 try:
     import fcntl
@@ -59,6 +60,33 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     if len(data) > most:
         raise ValueError(f"{path} has more than {most:,} bytes, the limit for such a file")
     return data
+
+
+def read_json(path: Path, most: int | None = None) -> Any:
+    """Read a JSON file. Raises OSError, and ValueError as `read_text` and if it is not sound JSON.
+
+    Sound JSON repeats no key in an object, has no NaN and no infinite number, and is not nested thousands of
+    levels deep.
+    """
+    try:
+        return json.loads(
+            read_text(path, most), object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant
+        )
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        seen: set[str] = set()
+        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {repeated!r} occurs twice in one object")
+    return entries
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 # --- writing

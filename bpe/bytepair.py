@@ -10,11 +10,12 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bpe import counting, fast, presplit, saving, special
 from bpe._progress import show_progress
-from bpe._validate import check_id, check_integer, refuse_surrogates
+from bpe._validate import check_id, check_ids, check_integer, refuse_surrogates, refuse_unordered
+from bpe._visible import visible
 from bpe.naive import MergeStep, Pair
 from bpe.tokenizer import LARGEST_ID, ReadOnlyDict, Token, Tokenizer
 
@@ -45,6 +46,14 @@ class BPETokenizer(Tokenizer):
     """
 
     KIND = "byte pair encoding"
+    CONTENT: ClassVar = {
+        "alphabet": str,
+        "tokens": list,
+        "merges": list,
+        "split": list,
+        "special_tokens": dict,
+        "whole_pieces": bool,
+    }
 
     def __init__(
         self,
@@ -54,7 +63,7 @@ class BPETokenizer(Tokenizer):
         special_tokens: Mapping[str, int] | None = None,
         whole_pieces: bool = False,
     ) -> None:
-        ordinary, special_ids = _set_apart(tokens, dict(special_tokens or {}))
+        ordinary, special_ids = _set_apart(tokens, {} if special_tokens is None else special_tokens)
         self.vocabulary = tuple(ordinary)
         self.merges = tuple(as_pairs(merges))
         self.split = presplit.resolve(split)
@@ -165,6 +174,7 @@ class BPETokenizer(Tokenizer):
             left, right = step.pair
             merges.append(step.pair)
             tokens.append(tokens[left] + tokens[right])
+        counting.warn_if_few(len(merges), num_merges, min_frequency)
         return cls(tokens, merges, pattern, {name: len(tokens) + k for k, name in enumerate(names)})
 
     def with_special_tokens(self, names: Iterable[str]) -> Self:
@@ -314,9 +324,9 @@ class BPETokenizer(Tokenizer):
         return joined.getvalue()
 
     def _decode_each(self, ids: Iterable[int]) -> Iterator[bytes]:
-        table, vocab_size = self._bytes_by_id, self.vocab_size
-        for position, i in enumerate(ids):
-            token = table.get(check_id(i, vocab_size))
+        table = self._bytes_by_id
+        for position, i in enumerate(check_ids(ids, self.vocab_size)):
+            token = table.get(i)
             if token is None:
                 raise ValueError(f"id {i} at position {position} is not in use: no token has it")
             yield token
@@ -388,7 +398,7 @@ class BPETokenizer(Tokenizer):
         return {
             "alphabet": self.alphabet,
             "merges": f"{len(self.merges):,}",
-            "split": "\n".join(self.split) or "none",
+            "split": "\n".join(visible(expression, keep=" ") for expression in self.split) or "none",
         }
 
     def __repr__(self) -> str:
@@ -407,12 +417,18 @@ def _symbols(piece: str, alphabet: str) -> Any:
 
 
 def _set_apart(
-    tokens: Sequence[Token | None], special_tokens: dict[str, int]
+    tokens: Sequence[Token | None], special_tokens: Mapping[str, int]
 ) -> tuple[list[Token | None], dict[str, int]]:
     """Separate the ordinary tokens from the special ones, which may be among `tokens` or not."""
+    refuse_unordered(tokens, "tokens")
+    if not isinstance(special_tokens, Mapping):
+        raise TypeError(
+            f"special_tokens must be a mapping from each to its id, such as {{'<|end|>': 256}}, not "
+            f"{type(special_tokens).__name__}"
+        )
     ordinary, ids = list(tokens), {}
     names: dict[int, str] = {}
-    for name in special.check_names(special_tokens):
+    for name in special.check_names(list(special_tokens)):
         i = check_integer(special_tokens[name], f"the id of special token {name!r}", least=0)
         if i > LARGEST_ID:
             raise ValueError(f"special token {name!r} has the id {i}; the largest is {LARGEST_ID}")
@@ -429,18 +445,17 @@ def _set_apart(
 
 
 def as_pairs(merges: Iterable[Pair]) -> list[Pair]:
-    """Return the merges as tuples of int. Raises TypeError, naming the rank, for other ids."""
+    """Return the merges as tuples of int. Raises TypeError, naming the rank, for what is not a pair."""
+    refuse_unordered(merges, "merges")
     pairs: list[Pair] = []
     for rank, pair in enumerate(merges):
-        if type(pair) is tuple and list(map(type, pair)) == [
-            int,
-            int,
-        ]:  # every pair of a trained tokenizer is
-            pairs.append(pair)
-            continue
-        left, right = pair
-        name = f"an id of merge {rank}"
-        pairs.append((check_integer(left, name), check_integer(right, name)))
+        # Every pair of a trained tokenizer is a tuple of two int.
+        if type(pair) is not tuple or list(map(type, pair)) != [int, int]:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise TypeError(f"merge {rank} must be a pair of ids, (left, right), not {pair!r}")
+            name = f"an id of merge {rank}"
+            pair = check_integer(pair[0], name), check_integer(pair[1], name)
+        pairs.append(pair)
     return pairs
 
 

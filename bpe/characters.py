@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Self
+from types import NoneType
+from typing import Any, ClassVar, Self
 
-from bpe._validate import check_documents, check_id, check_integer, refuse_surrogates
+from bpe._validate import check_documents, check_ids, check_integer, refuse_surrogates
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 
@@ -25,13 +26,14 @@ class CharTokenizer(Tokenizer):
     """
 
     KIND = "characters"
+    CONTENT: ClassVar = {"characters": list, "unknown": (str, NoneType)}
     vocabulary: tuple[str, ...]
 
     def __init__(
         self, text: str | Iterable[str], *, unknown: str | None = None, min_frequency: int = 1
     ) -> None:
         counts: Counter[str] = Counter()
-        for document in check_documents(text):
+        for document in check_documents(text, ordered=False):
             counts.update(document)
         least = check_integer(min_frequency, "min_frequency", least=1)
         characters = sorted(character for character, count in counts.items() if count >= least)
@@ -69,7 +71,7 @@ class CharTokenizer(Tokenizer):
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids to text; an unknown token gives its own name. Raises as `token`."""
-        return "".join(self.vocabulary[check_id(i, self.vocab_size)] for i in ids)
+        return "".join(self.vocabulary[i] for i in check_ids(ids, self.vocab_size))
 
     def _content(self) -> dict[str, Any]:
         return {"characters": list(self.characters), "unknown": self.unknown}

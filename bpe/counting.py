@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from bpe import fast, presplit, special
 from bpe._validate import check_documents, check_integer, refuse_surrogates
+
+
+class FewTokensWarning(UserWarning):
+    """Training found far fewer tokens than were asked for."""
 
 
 class CheckedCounts(dict[str, int]):
@@ -106,3 +111,15 @@ def num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
             f"special tokens, so the least is {num_base + num_special:,}"
         )
     return number
+
+
+def warn_if_few(num_learned: int, num_wanted: int, min_frequency: int = 1) -> None:
+    """Warn if training learned fewer than half of the tokens that it should: is the text the right one?"""
+    if num_learned < num_wanted / 2:
+        least = "at all" if min_frequency == 1 else f"{min_frequency:,} times"
+        warnings.warn(
+            f"only {num_learned:,} of {num_wanted:,} tokens could be learned: no other pair occurs {least}. "
+            f"Is this the text you meant? From a longer one, more can be learned",
+            FewTokensWarning,
+            stacklevel=3,
+        )

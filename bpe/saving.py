@@ -17,11 +17,11 @@ import hashlib
 import importlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bpe._files import read_text, remove_left_over, write_atomically
+from bpe._files import read_json, read_text, remove_left_over, write_atomically
 from bpe._tensors import check_stored, load_tensors
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT = "bpe-course tokenizer"
 VERSION = 1
+LARGEST_FILE = 500_000_000  # bytes; that of 200,000 tokens has 9 million
 
 # Where each kind of tokenizer is defined. It is imported only when a file of that kind is opened.
 KINDS = {
@@ -70,12 +71,9 @@ def load_content(path: str | Path, kind: str) -> dict[str, Any]:
     Raises FileNotFoundError if there is no file, and ValueError, saying which, if the file is not one of
     ours, has a later version, holds another kind of tokenizer, or is damaged.
     """
-    file = _read(Path(path))
-    if file.get("kind") != kind:
-        raise ValueError(f"{path} holds a tokenizer of kind {file.get('kind')!r}, not {kind!r}")
-    content = file.get("content")
-    if not isinstance(content, dict) or file.get("fingerprint") != fingerprint(kind, content):
-        raise ValueError(f"{path} is damaged: its content does not match the fingerprint it states")
+    found, content = _read(Path(path))
+    if found != kind:
+        raise ValueError(f"{path} holds a tokenizer of kind {found!r}, not {kind!r}")
     return content
 
 
@@ -84,17 +82,27 @@ def load_tokenizer(path: str | Path) -> Any:
 
     Raises FileNotFoundError if there is no file, and ValueError for any other or damaged file.
     """
-    kind = _read(Path(path)).get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"{path} holds a tokenizer of kind {kind!r}, which this module does not know")
+    kind, content = _read(Path(path))
     module, name = KINDS[kind].split(":")
-    return getattr(importlib.import_module(module), name).load(path)
+    return getattr(importlib.import_module(module), name)._open(path, content)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def check_entries(content: dict[str, Any], types: Mapping[str, type | tuple[type, ...]]) -> None:
+    """Raise ValueError, naming the entry, unless `content` has exactly these entries, of these types."""
+    if different := content.keys() ^ types.keys():
+        name = min(different)
+        raise ValueError(f"it has {'no' if name in types else 'an unknown entry'} {name!r}")
+    for name, kinds in types.items():
+        value = content[name]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
+            raise ValueError(f"its {name!r} is of the wrong type, {type(value).__name__}")
+
+
+def _read(path: Path) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a tokenizer file and its content. Raises ValueError for any other file."""
     try:
-        file = json.loads(path.read_bytes().decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        file = read_json(path, LARGEST_FILE)
+    except ValueError as error:
         raise ValueError(f"{path} is not a tokenizer of this course, or is damaged: {error}") from None
     if not isinstance(file, dict) or file.get("format") != FORMAT:
         raise ValueError(f'{path} is not a tokenizer of this course: it has no "format": "{FORMAT}"')
@@ -103,7 +111,12 @@ def _read(path: Path) -> dict[str, Any]:
             f"{path} has version {file.get('version')!r} of the format, and this module reads version "
             f"{VERSION}; a newer bpe-course may read it"
         )
-    return file
+    kind, content = file.get("kind"), file.get("content")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"{path} holds a tokenizer of kind {kind!r}, which this module does not know")
+    if not isinstance(content, dict) or file.get("fingerprint") != fingerprint(kind, content):
+        raise ValueError(f"{path} is damaged: its content does not match the fingerprint it states")
+    return kind, content
 
 
 # --- ids

@@ -8,27 +8,27 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 
+from bpe._visible import visible
 from bpe.tokenizer import Token, Tokenizer
 
 # Backgrounds that differ between neighbours; letters are dark, so they are legible on light and dark pages.
 COLOURS = ("#cfe8ff", "#ffe0b3", "#d5f0c8", "#f6d0e4", "#e3dcfa", "#fff2a8")
-# Invisible characters, and the signs that show them.
-CONTROLS = {chr(code): chr(0x2400 + code) for code in range(32)} | {"\x7f": "␡"}
-VISIBLE = str.maketrans(CONTROLS | {" ": "·", "\n": "⏎", "\t": "⇥", "\u00a0": "⍽", "\u3000": "□"})
 
 
 def readable(token: Token) -> str:
-    """Return a token as people can read it: parts of characters in hexadecimal, spaces visible.
+    """Return a token as people can read it: parts of characters in hexadecimal, signs for what is invisible.
 
     >>> readable("，行".encode()[:-1]), readable(b" the")
     ('，[e8 a1]', '·the')
     """
-    text = token if isinstance(token, str) else token.decode("utf-8", "surrogateescape")
-    return re.sub("[\udc80-\udcff]+", _to_hexadecimal, text.translate(VISIBLE))
+    if isinstance(token, str):
+        return visible(token, keep="")
+    parts = re.split("([\udc80-\udcff]+)", token.decode("utf-8", "surrogateescape"))
+    return "".join(_to_hexadecimal(part) if i % 2 else visible(part, keep="") for i, part in enumerate(parts))
 
 
-def _to_hexadecimal(found: re.Match[str]) -> str:
-    return f"[{found.group().encode('utf-8', 'surrogateescape').hex(' ')}]"
+def _to_hexadecimal(part: str) -> str:
+    return f"[{part.encode('utf-8', 'surrogateescape').hex(' ')}]"
 
 
 class Shown:
@@ -36,7 +36,7 @@ class Shown:
 
     def __init__(self, rows: Iterable[Sequence[Token]], labels: Sequence[str] = ()) -> None:
         self.rows = [[readable(token) for token in row] for row in rows]
-        self.labels = list(labels)
+        self.labels = [visible(label) for label in labels]
 
     def __repr__(self) -> str:
         lines = [" | ".join(row) for row in self.rows]
@@ -82,8 +82,8 @@ class Table:
     """
 
     def __init__(self, header: Sequence[object], rows: Iterable[Sequence[object]]) -> None:
-        self.header = [str(cell) for cell in header]
-        self.rows = [[str(cell) for cell in row] for row in rows]
+        self.header = [visible(str(cell), keep=" ") for cell in header]
+        self.rows = [[visible(str(cell), keep=" ") for cell in row] for row in rows]
         for number, row in enumerate(self.rows):
             if len(row) != len(self.header):
                 raise ValueError(f"row {number} has {len(row)} cells, the header {len(self.header)}")

@@ -11,7 +11,8 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from bpe import saving, special
-from bpe._validate import check_id, refuse_surrogates
+from bpe._validate import check_id, refuse_surrogates, refuse_unordered
+from bpe._visible import visible
 
 if TYPE_CHECKING:
     import numpy
@@ -49,6 +50,7 @@ class Tokenizer(ABC):
     """
 
     KIND: ClassVar[str]  # its name in files, a key of `bpe.saving.KINDS`
+    CONTENT: ClassVar[dict[str, type | tuple[type, ...]]]  # what a file of this kind holds, and of which type
     vocabulary: tuple[Token | None, ...]
     special_tokens: Mapping[str, int]
     unknown_id: int | None
@@ -114,6 +116,7 @@ class Tokenizer(ABC):
         """Encode several texts, each by itself; options are those of `encode`."""
         if isinstance(texts, str):
             raise TypeError("texts must be a list of str, not one str")
+        refuse_unordered(texts, "texts")
         # An iterator of special tokens would be used up by the first text.
         options = {
             name: list(value) if isinstance(value, Iterator) else value for name, value in options.items()
@@ -126,6 +129,7 @@ class Tokenizer(ABC):
 
     def decode_batch(self, rows: Iterable[Iterable[int]], **options: Any) -> list[str]:
         """Decode several rows of ids, each by itself; options are those of `decode`."""
+        refuse_unordered(rows, "rows")
         return [self.decode(ids, **options) for ids in rows]
 
     def tokens(self, text: str, **options: Options) -> list[Any]:
@@ -219,8 +223,13 @@ class Tokenizer(ABC):
         if cls is Tokenizer:
             opened: Self = saving.load_tokenizer(path)
             return opened
-        content = saving.load_content(path, cls.KIND)
+        return cls._open(path, saving.load_content(path, cls.KIND))
+
+    @classmethod
+    def _open(cls, path: str | Path, content: dict[str, Any]) -> Self:
+        """Make the tokenizer that a file describes. Raises ValueError, naming it, if it describes none."""
         try:
+            saving.check_entries(content, cls.CONTENT)
             return cls._from_content(content)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
@@ -228,8 +237,8 @@ class Tokenizer(ABC):
     # -- how it is shown -----------------------------------------------------------------------------
 
     def facts(self) -> dict[str, str]:
-        """What the table in a notebook and `python -m bpe inspect` show: name -> value."""
-        specials = ", ".join(f"{name} = {i}" for name, i in self.special_tokens.items())
+        """What the table in a notebook and `python -m bpe inspect` show: name -> value, nothing invisible."""
+        specials = ", ".join(f"{visible(name)} = {i}" for name, i in self.special_tokens.items())
         return {
             "kind": self.KIND,
             "tokens": f"{len(self):,}",

@@ -7,13 +7,14 @@ from typing import IO
 
 import click
 
-from bpe.commands.shared import TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
+from bpe.commands.console import give
+from bpe.commands.shared import TEXT, TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
 from bpe.saving import load_tokenizer
 
 
 @click.command()
 @click.argument("tokenizers", nargs=-1, required=True, type=TOKENIZER)
-@click.option("--text", help="The text itself, instead of files.")
+@click.option("--text", type=TEXT, help="The text itself, instead of files.")
 @click.option("--file", "files", multiple=True, type=TEXT_FILE, help="A text file. May be repeated.")
 @special_tokens_option
 def compare(
@@ -33,11 +34,11 @@ def compare(
     num_bytes = sum(len(document.encode("utf-8")) for document in documents)
     if not characters:
         raise ValueError("the text is empty, so there is nothing to compare")
-    click.echo(f"The text: {characters:,} characters, {num_bytes:,} bytes.")
-    click.echo(f"{'vocabulary':>10}{'tokens':>12}{'characters/token':>18}{'bytes/token':>13}  tokenizer")
+    give(f"The text: {characters:,} characters, {num_bytes:,} bytes.")
+    give(f"{'vocabulary':>10}{'tokens':>12}{'characters/token':>18}{'bytes/token':>13}  tokenizer")
     for path in tokenizers:
         size, tokens = _count_tokens(path, documents, special_tokens)
-        click.echo(f"{size:>10,}{tokens:>12,}{characters / tokens:>18.3f}{num_bytes / tokens:>13.3f}  {path}")
+        give(f"{size:>10,}{tokens:>12,}{characters / tokens:>18.3f}{num_bytes / tokens:>13.3f}  {path}")
 
 
 def _count_tokens(path: Path, documents: list[str], special_tokens: str) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import click
 
 from bpe.bytepair import BPETokenizer
+from bpe.commands.console import say
 from bpe.subwords.words import WordBPE
 
 # Long enough for compiled code to cut and count it in two parts, with more different pieces than a table has
@@ -33,4 +34,4 @@ def compile_engine() -> None:
             whole = BPETokenizer(trained.vocabulary, trained.merges, pattern, whole_pieces=True)
             whole.encode_array(TEXT, engine="compiled")
     WordBPE.train(TEXT, 11_000, engine="compiled", progress=False)
-    click.echo(f"The compiled engine is ready ({time.perf_counter() - start:.0f} s).")
+    say(f"The compiled engine is ready ({time.perf_counter() - start:.0f} s).")

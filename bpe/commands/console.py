@@ -1,19 +1,54 @@
-"""The terminal: log messages, characters that it lacks, and the exit status of Ctrl-C."""
+"""The terminal: messages and results, characters that it lacks or obeys, and the exit status of Ctrl-C."""
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import sys
+from typing import IO
 
 import click
+
+from bpe._visible import visible
 
 CTRL_C = 130  # the exit status that shells report for a command stopped by Ctrl-C
 
 
+def say(message: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a message, with signs for what is invisible in it; if the stream is closed, nobody reads it."""
+    stream = sys.stderr if err else sys.stdout
+    if stream is not None:
+        _echo(visible(message), stream, nl)
+
+
+def give(result: str | bytes, *, nl: bool = True, styled: bool = False) -> None:
+    """Print what a command was asked for: exactly, but on a terminal with signs for what is invisible.
+
+    styled: the result holds the escape sequences of `click.style`, and the rest is visible already.
+    Raises OSError if standard output is closed or can't be written.
+    """
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "It is closed, so there is nowhere to print the result", "standard output")
+    if sys.stdout.isatty() and not styled:
+        text = result if isinstance(result, str) else result.decode("utf-8", "backslashreplace")
+        result = visible(text, keep=" \n\t")
+    _echo(result, sys.stdout, nl)
+
+
+def _echo(content: str | bytes, stream: IO[str], nl: bool = True) -> None:
+    try:
+        click.echo(content, stream, nl)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard error" if stream is sys.stderr else "standard output"
+        raise OSError(error.errno, error.strerror, name) from error
+
+
 class _ToStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(self.format(record), err=True)
+        say(self.format(record), err=True)
 
 
 def log_to_stderr(log: logging.Logger) -> None:

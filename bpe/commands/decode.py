@@ -8,6 +8,7 @@ import click
 
 from bpe import saving
 from bpe._files import write_atomically
+from bpe.commands.console import give
 from bpe.commands.shared import TOKENIZER, refuse_replacing, texts
 from bpe.saving import load_tokenizer
 from bpe.tokenizer import Tokenizer
@@ -40,7 +41,7 @@ def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Pa
     loaded = load_tokenizer(tokenizer)
     content = b"".join(loaded.decode_bytes(row) for row in _rows(loaded, files, ids))
     if output is None:
-        click.echo(content, nl=False)
+        give(content, nl=False)
     else:
         write_atomically(output, content)
 

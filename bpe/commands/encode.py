@@ -8,7 +8,8 @@ from typing import IO
 import click
 
 from bpe import saving
-from bpe.commands.shared import TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
+from bpe.commands.console import give, say
+from bpe.commands.shared import TEXT, TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
 from bpe.saving import load_tokenizer
 
 
@@ -21,7 +22,7 @@ def _array_file(context: click.Context, parameter: click.Parameter, value: Path 
 @click.command()
 @click.argument("tokenizer", type=TOKENIZER)
 @click.argument("files", nargs=-1, type=TEXT_FILE)
-@click.option("--text", help="The text itself, instead of files.")
+@click.option("--text", type=TEXT, help="The text itself, instead of files.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -47,8 +48,8 @@ def encode(
     rows = [encode_text(loaded, document, special_tokens) for document in texts(files, text)]
     if output is None:
         for row in rows:
-            click.echo(" ".join(map(str, row)))
+            give(" ".join(map(str, row)))
         return
     array = saving.to_array([i for row in rows for i in row], loaded.vocab_size, output.suffix)
     saving.write_ids(output, array)
-    click.echo(f"Wrote {len(array):,} ids to {output}.", err=True)
+    say(f"Wrote {len(array):,} ids to {output}.", err=True)

@@ -10,6 +10,7 @@ import click
 from bpe import corpora, saving
 from bpe._files import data_folder
 from bpe.characters import CharTokenizer
+from bpe.commands.console import say
 from bpe.commands.shared import TOKENIZER, encode_text, special_tokens_option
 from bpe.saving import load_tokenizer
 
@@ -55,15 +56,15 @@ def encode_splits(tokenizer: Path, name: str | None, suffix: str, force: bool, s
         parent /= "characters"
     folder = parent / _check_name(tokenizer.stem if name is None else name)
     saving.claim_folder(folder, loaded, force)
-    click.echo(f"{folder}, fingerprint {loaded.fingerprint}")
+    say(f"{folder}, fingerprint {loaded.fingerprint}")
     for split, text in texts.items():
-        click.echo(f"Encoding {split}: {len(text):,} characters.", err=True)
+        say(f"Encoding {split}: {len(text):,} characters.", err=True)
         ids = encode_text(loaded, text, special_tokens)
         if loaded.decode_bytes(ids) != text.encode("utf-8"):
             raise ValueError(f"the ids of {split} do not decode to its text, so they are not written")
         path = folder / f"{split}.{suffix}"
         saving.write_ids(path, array := saving.to_array(ids, loaded.vocab_size, path.suffix))
-        click.echo(_row(path.name, array, text))
+        say(_row(path.name, array, text))
 
 
 def _row(name: str, ids: NDArray[Any], text: str) -> str:

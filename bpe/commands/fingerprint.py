@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bpe.commands.console import give
 from bpe.commands.shared import TOKENIZER
 from bpe.saving import load_tokenizer
 
@@ -23,4 +24,4 @@ def fingerprint(tokenizers: tuple[Path, ...]) -> None:
       python -m bpe fingerprint mine.json yours.json
     """
     for path in tokenizers:
-        click.echo(f"{load_tokenizer(path).fingerprint}  {path}")
+        give(f"{load_tokenizer(path).fingerprint}  {path}")

@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from bpe import show
-from bpe.commands.shared import TOKENIZER, encode_text, print_longest_tokens, special_tokens_option
+from bpe.commands.console import give
+from bpe.commands.shared import TEXT, TOKENIZER, encode_text, print_longest_tokens, special_tokens_option
 from bpe.saving import load_tokenizer
 
 # From the 256 colours that terminals share: light backgrounds, and black for the letters.
@@ -19,7 +20,9 @@ BACKGROUNDS, BLACK = (153, 223, 194, 225, 189, 230), 16
 
 @click.command()
 @click.argument("tokenizer", type=TOKENIZER)
-@click.option("--text", help="A text to cut into tokens, in colour on a terminal unless NO_COLOR is set.")
+@click.option(
+    "--text", type=TEXT, help="A text to cut into tokens, in colour on a terminal unless NO_COLOR is set."
+)
 @special_tokens_option
 def inspect(tokenizer: Path, text: str | None, special_tokens: str) -> None:
     """Show what defines a tokenizer.
@@ -32,12 +35,12 @@ def inspect(tokenizer: Path, text: str | None, special_tokens: str) -> None:
     """
     loaded = load_tokenizer(tokenizer)
     for label, value in loaded.facts().items():
-        click.echo(f"{label:<16}" + value.replace("\n", f"\n{'':<16}"))
+        give(f"{label:<16}" + value.replace("\n", f"\n{'':<16}"))
     print_longest_tokens(loaded)
     if text is not None:
         ids = encode_text(loaded, text, special_tokens)
-        click.echo(f"The text: {len(text):,} characters, {len(ids):,} tokens.")
-        click.echo(_join_tokens([show.readable(loaded.token(i) or "") for i in ids]))
+        give(f"The text: {len(text):,} characters, {len(ids):,} tokens.")
+        give(_join_tokens([show.readable(loaded.token(i) or "") for i in ids]), styled=True)
 
 
 def _join_tokens(tokens: Sequence[str]) -> str:

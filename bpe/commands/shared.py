@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,9 +12,24 @@ import click
 
 from bpe import show, special
 from bpe._files import decode_utf8
+from bpe.commands.console import say
 from bpe.subwords.lattice import BYTES
 from bpe.tokenizer import Tokenizer
 
+
+class _Text(click.ParamType):  # type: ignore[type-arg]
+    """Text in the command line, as UTF-8 whatever the locale says."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return os.fsencode(value).decode("utf-8")
+        except UnicodeError:
+            self.fail("it is not UTF-8.", param, ctx)
+
+
+TEXT = _Text()
 TOKENIZER = click.Path(exists=True, dir_okay=False, path_type=Path)
 TEXT_FILE = click.File("rb", lazy=True)
 
@@ -79,6 +95,6 @@ def print_longest_tokens(tokenizer: Tokenizer, number: int = 10) -> None:
     if not learned:
         return
     unit = "bytes" if isinstance(learned[0][1], bytes) else "characters"
-    click.echo(f"The longest tokens, in {unit}:")
+    say(f"The longest tokens, in {unit}:")
     for i, token in sorted(learned, key=lambda entry: -len(entry[1]))[:number]:
-        click.echo(f"{len(token):>5}  id {i:<7} {show.readable(token)}")
+        say(f"{len(token):>5}  id {i:<7} {show.readable(token)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -10,10 +10,11 @@ from typing import IO, Any
 import click
 
 from bpe import presplit, show, special
-from bpe._files import read_text
+from bpe._files import read_text, refuse_unwritable
 from bpe.bytepair import Alphabet, BPETokenizer
-from bpe.commands.shared import TEXT_FILE, print_longest_tokens, refuse_replacing, texts
-from bpe.counting import count_pieces
+from bpe.commands.console import say
+from bpe.commands.shared import TEXT, TEXT_FILE, print_longest_tokens, refuse_replacing, texts
+from bpe.counting import FewTokensWarning, count_pieces
 from bpe.naive import MergeStep
 from bpe.saving import load_tokenizer
 
@@ -33,7 +34,7 @@ class _MergeLog:
         self.tokens.append(left + right)
         number = len(self.tokens) - self.num_base
         if number <= 20 or number % 100 == 0:
-            click.echo(
+            say(
                 f"merge {number:>6,}: {step.frequency:>10,} times, {step.tokens_left:>12,} tokens left, "
                 f"vocabulary {len(self.tokens):>6,}: {show.readable(left)} + {show.readable(right)}"
             )
@@ -90,12 +91,18 @@ def _special(context: click.Context, parameter: click.Parameter, value: tuple[st
 @click.option(
     "--pattern",
     multiple=True,
+    type=TEXT,
     callback=_pattern,
     help=f"How to split the text before merging: {', '.join(presplit.PATTERNS)}, or a regular expression. "
     "May be repeated: each pattern splits the pieces of the one before.",
 )
 @click.option(
-    "--special", "special_tokens", multiple=True, callback=_special, help="A special token. May be repeated."
+    "--special",
+    "special_tokens",
+    multiple=True,
+    type=TEXT,
+    callback=_special,
+    help="A special token. May be repeated.",
 )
 @click.option(
     "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write."
@@ -129,21 +136,23 @@ def train(
         )
     _refuse_repeated(files)
     refuse_replacing(output, [*(file.name for file in files), *base_from])
-    _refuse_unwritable(output)
+    refuse_unwritable(output)
     documents = list(_first_characters(texts(files, None), characters))
     pieces = count_pieces(documents, pattern, special_tokens)
     base = _base_tokens(alphabet, pieces, base_from)
-    click.echo(f"Learning from {sum(map(len, documents)):,} characters, with {len(base):,} base tokens.")
-    tokenizer = BPETokenizer.train_from_counts(
-        pieces,
-        vocab_size,
-        alphabet=alphabet,
-        base_tokens=base if alphabet == "characters" else None,
-        pattern=pattern,
-        special_tokens=special_tokens,
-        min_frequency=min_frequency,
-        progress=_MergeLog(base),
-    )
+    say(f"Learning from {sum(map(len, documents)):,} characters, with {len(base):,} base tokens.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewTokensWarning)  # what is printed below says more
+        tokenizer = BPETokenizer.train_from_counts(
+            pieces,
+            vocab_size,
+            alphabet=alphabet,
+            base_tokens=base if alphabet == "characters" else None,
+            pattern=pattern,
+            special_tokens=special_tokens,
+            min_frequency=min_frequency,
+            progress=_MergeLog(base),
+        )
     _print_why_it_stopped(tokenizer, vocab_size, min_frequency)
     _save(tokenizer, output)
     print_longest_tokens(tokenizer)
@@ -162,14 +171,6 @@ def _refuse_repeated(files: Sequence[IO[bytes]]) -> None:
                 f"{file.name} is in FILES twice. (--base-from takes one path: give a folder, or repeat it.)"
             )
         seen.add(path)
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Raise OSError if the file can't be written: fail before training, not after it."""
-    try:
-        tempfile.TemporaryFile(dir=path.parent).close()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _first_characters(documents: Sequence[str], limit: int | None) -> Iterator[str]:
@@ -192,9 +193,9 @@ def _base_tokens(alphabet: Alphabet, pieces: Iterable[str], base_from: Sequence[
 def _print_why_it_stopped(tokenizer: BPETokenizer, vocab_size: int, min_frequency: int) -> None:
     learned = f"{len(tokenizer.merges):,} merges"
     if tokenizer.vocab_size == vocab_size:
-        click.echo(f"Stopped after {learned}: the vocabulary has the target size, {vocab_size:,} tokens.")
+        say(f"Stopped after {learned}: the vocabulary has the target size, {vocab_size:,} tokens.")
     else:
-        click.echo(
+        say(
             f"Stopped after {learned}, with {tokenizer.vocab_size:,} of the target of {vocab_size:,} tokens: "
             f"no pair occurs {min_frequency:,} times any more."
         )
@@ -206,4 +207,4 @@ def _save(tokenizer: BPETokenizer, path: Path) -> None:
         raise ValueError(
             f"{path} does not load with the fingerprint {tokenizer.fingerprint}, with which it was saved"
         )
-    click.echo(f"Saved to {path}; it loads with the same fingerprint:\n{tokenizer.fingerprint}")
+    say(f"Saved to {path}; it loads with the same fingerprint:\n{tokenizer.fingerprint}")

@@ -161,6 +161,7 @@ def _read(path: Path) -> _Checkpoint:
 
 def _check(content: dict[str, Any]) -> _Checkpoint:
     """Compare the weights with the sizes that the file states, before anything of these sizes is made."""
+    _check_numbers(content["config"] | content["settings"])
     config, settings = MiniGPTConfig(**content["config"]), TrainingSettings(**content["settings"])
     if not content["fingerprint"].isprintable():
         raise ValueError("its fingerprint is not one")
@@ -179,6 +180,14 @@ def _check(content: dict[str, Any]) -> _Checkpoint:
     return _Checkpoint(
         config, settings, content["fingerprint"], step, model, content["optimizer"], content["random_states"]
     )
+
+
+def _check_numbers(stated: dict[Any, Any]) -> None:
+    """Refuse anything else before an error could show it: nested lists may be small, and endless when shown."""
+    for name, value in stated.items():
+        several = value if isinstance(value, tuple) else (value,)
+        if not isinstance(name, str) or not all(type(number) in (int, float) for number in several):
+            raise TypeError(f"{str(name)[:40]!r} is not a number")
 
 
 def _shapes(config: MiniGPTConfig, most: int) -> dict[str, torch.Size]:

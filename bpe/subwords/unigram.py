@@ -13,10 +13,10 @@ import math
 import random
 from collections.abc import Iterable, Iterator
 from ctypes import c_float
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from bpe import special
-from bpe._validate import check_finite, check_id, check_seed, refuse_surrogates
+from bpe._validate import check_finite, check_ids, check_seed, refuse_surrogates
 from bpe.subwords import unigram_training
 from bpe.subwords.lattice import BYTES, KINDS, SPACE, Edge, Kind, Path, Piece, best_path, random_path, sums
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
@@ -55,6 +55,7 @@ class Unigram(Tokenizer):
     """
 
     KIND = "unigram"
+    CONTENT: ClassVar = {"pieces": list, "prefix": bool}
     vocabulary: tuple[str, ...]
 
     def __init__(
@@ -232,8 +233,7 @@ class Unigram(Tokenizer):
         """
         parts: list[str] = []
         stretch = bytearray()  # grows in place; bytes would be copied for each token
-        for i in ids:
-            i = check_id(i, self.vocab_size)
+        for i in check_ids(ids, self.vocab_size):
             if i in self._bytes:
                 stretch.append(self._bytes[i])
             elif self.entries[i].kind == "control":

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from types import NoneType
+from typing import Any, ClassVar, NamedTuple, Self
 
 import regex
 
 from bpe import special
 from bpe._progress import show_progress
-from bpe._validate import check_id, check_integer
+from bpe._validate import check_ids, check_integer
 from bpe.naive import count_pairs, merge_pair
 from bpe.subwords.base import check_words, collect_names, count_words, encode_words, number_to_learn
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
@@ -154,6 +155,12 @@ class WordPiece(Tokenizer):
     """
 
     KIND = "wordpiece"
+    CONTENT: ClassVar = {
+        "pieces": list,
+        "special_tokens": list,
+        "unknown": (str, NoneType),
+        "max_characters": int,
+    }
     vocabulary: tuple[str, ...]
 
     def __init__(
@@ -257,8 +264,8 @@ class WordPiece(Tokenizer):
         Raises as `token`.
         """
         text: list[str] = []
-        for i in ids:
-            piece = self.vocabulary[check_id(i, self.vocab_size)]
+        for i in check_ids(ids, self.vocab_size):
+            piece = self.vocabulary[i]
             if piece.startswith(PREFIX) and piece not in self.special_tokens:
                 text.append(piece.removeprefix(PREFIX))
             else:

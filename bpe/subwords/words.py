@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from types import NoneType
+from typing import Any, ClassVar, Self
 
 from bpe import fast, naive, special
 from bpe._progress import show_progress
-from bpe._validate import check_finite, check_id, check_integer, check_seed, refuse_surrogates
+from bpe._validate import check_finite, check_ids, check_integer, check_seed, refuse_surrogates
 from bpe.bytepair import Progress, as_pairs, index_tokens, rank_pairs
 from bpe.fast import incremental
 from bpe.naive import Pair
@@ -43,6 +44,12 @@ class WordBPE(Tokenizer):
     """
 
     KIND = "byte pair encoding of words"
+    CONTENT: ClassVar = {
+        "characters": list,
+        "merges": list,
+        "special_tokens": list,
+        "unknown": (str, NoneType),
+    }
     vocabulary: tuple[str, ...]
 
     def __init__(
@@ -213,8 +220,7 @@ class WordBPE(Tokenizer):
         The unknown token gives its own name, inside its word. Raises as `token`.
         """
         words: list[list[str]] = [[]]
-        for i in ids:
-            i = check_id(i, self.vocab_size)
+        for i in check_ids(ids, self.vocab_size):
             if i < len(self._words):
                 words[-1].append(self._words[i])
                 if self._ends[i]:

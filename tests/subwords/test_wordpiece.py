@@ -232,10 +232,10 @@ def test_the_library_trains_by_frequency():
         ({"pieces": ["a", "a"]}, "piece 'a' is given twice"),
         ({"pieces": ["a", ""]}, "must not be empty"),
         ({"pieces": [5]}, "a piece must be a str, not int"),
-        ({"pieces": "abc"}, "pieces must be a list of strings, not the string"),
+        ({"pieces": "abc"}, "its 'pieces' is of the wrong type, str"),
         ({"max_characters": 0}, "max_characters must be 1 or more"),
         ({"unknown": "?"}, "two or more characters"),
-        ({"more": 1}, "unexpected keyword"),
+        ({"more": 1}, "unknown entry"),
     ],
 )
 def test_a_damaged_file_is_named(tmp_path, change, message):

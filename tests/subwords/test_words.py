@@ -148,7 +148,7 @@ def test_dropout_varies_with_the_seed():
         ({"characters": ["a", "a"]}, "are both"),
         ({"unknown": "?"}, "two or more characters"),
         ({"unknown": "<s>", "special_tokens": ["<s>"]}, "both the unknown token and a special token"),
-        ({"more": 1}, "unexpected keyword"),
+        ({"more": 1}, "unknown entry"),
     ],
 )
 def test_a_damaged_file_is_named(tmp_path, change, message):
