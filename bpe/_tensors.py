@@ -84,5 +84,5 @@ def _check_pickle(pickled: bytes) -> None:
     if len(pickled) > MOST_PICKLED:
         raise ValueError(f"{len(pickled):,} bytes besides the tensors are too many")
     for operation, argument, _ in pickletools.genops(pickled):
-        if operation.name == "GLOBAL" and not _KNOWN.fullmatch(argument):
+        if operation.name == "GLOBAL" and not _KNOWN.fullmatch(str(argument)):
             raise ValueError(f"{argument} is not part of a tensor")

@@ -17,6 +17,8 @@ import hashlib
 import importlib
 import io
 import json
+import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -169,39 +171,54 @@ def read_ids(path: Path) -> list[int]:
     """
     if path.suffix not in ARRAY_SUFFIXES:
         return parse_ids(read_text(path), path)
-    array = _read_npy(path) if path.suffix == ".npy" else _read_pt(path)
-    if getattr(array, "ndim", None) != 1 or array.dtype.kind not in "iu":
-        found = f"{array.dtype} of shape {array.shape}" if hasattr(array, "dtype") else type(array).__name__
-        raise ValueError(f"{path} does not hold a row of integers, but {found}")
+    array = map_ids(path) if path.suffix == ".npy" else _read_pt(path)
     if array.size and not 0 <= array.min() <= array.max() <= LARGEST_ID:
         raise ValueError(f"{path} holds numbers from {array.min()} to {array.max()}, which are not all ids")
     ids: list[int] = array.tolist()
     return ids
 
 
-def _read_npy(path: Path) -> Any:
+def map_ids(path: Path) -> NDArray[Any]:
+    """Map the integers in a .npy file into memory. Raises OSError, and ValueError for any other file."""
     import numpy
 
-    with path.open("rb"):  # an OSError names the file
-        pass
-    try:
-        # Mapped, a header that states more elements than the file has is refused before memory is taken.
-        return numpy.lib.format.open_memmap(path, mode="r")
-    except Exception as error:  # other files fail in many ways
-        raise ValueError(f"{path} is not a .npy file of ids, or is damaged") from error
+    with path.open("rb") as file:
+        try:
+            # numpy.load believes the header: it takes memory for what is not there, and a type of 0 bytes
+            # ends the process.
+            version = numpy.lib.format.read_magic(file)
+            name = f"read_array_header_{version[0]}_{version[1]}"
+            shape, _, dtype = getattr(numpy.lib.format, name)(file)
+            offset = file.tell()
+        except Exception as error:  # other files fail in many ways
+            raise ValueError(f"{path} is not a .npy file of ids, or is damaged") from error
+        size = os.fstat(file.fileno()).st_size
+    if len(shape) != 1 or dtype.kind not in "iu":
+        raise _not_a_row(path, f"{dtype} of shape {shape}")
+    if not 0 <= shape[0] * dtype.itemsize <= size - offset:
+        raise ValueError(f"{path} is damaged: it states more ids than its {size - offset:,} bytes hold")
+    return numpy.memmap(path, dtype, "r", offset, shape)
 
 
-def _read_pt(path: Path) -> Any:
+def _read_pt(path: Path) -> NDArray[Any]:
+    """Read the integers in a .pt file. Raises as `map_ids`, and ImportError without torch."""
     import torch
 
-    content = load_tensors(path, "a .pt file of ids")
-    if not isinstance(content, torch.Tensor):
-        return content
+    tensor = load_tensors(path, "a .pt file of ids")
+    if not isinstance(tensor, torch.Tensor):
+        raise _not_a_row(path, type(tensor).__name__)
+    if tensor.dim() != 1 or tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
+        raise _not_a_row(path, f"{tensor.dtype} of shape {tuple(tensor.shape)}")
     try:
-        check_stored([content])
-        return content.numpy()
+        check_stored([tensor])
+        return tensor.numpy()
     except Exception as error:  # such as a type that numpy lacks
-        raise ValueError(f"{path} does not hold a row of integers: {error}") from error
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _not_a_row(path: Path, found: str) -> ValueError:
+    shown = textwrap.shorten(found, 100, placeholder=" …")
+    return ValueError(f"{path} does not hold a row of integers, but {shown}")
 
 
 def parse_ids(text: str, name: object) -> list[int]:
@@ -212,10 +229,8 @@ def parse_ids(text: str, name: object) -> list[int]:
     row = text.strip()
     if row.startswith("[") and row.endswith("]"):
         row = row[1:-1]
-    if "," in row:
-        words = [word for part in row.split(",") for word in part.split() or [""]]
-    else:
-        words = row.split()
+    parts = row.split(",") if "," in row else [row]
+    words = [word for part in parts for word in part.split() or [""] * (len(parts) > 1)]
     for position, word in enumerate(words):
         if not (word.isascii() and word.isdigit() and len(word) <= MOST_DIGITS):
             shown = repr(word if len(word) <= 40 else word[:40] + "…")

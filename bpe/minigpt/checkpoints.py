@@ -37,7 +37,14 @@ PARTS = {
     "optimizer": dict,
     "random_states": dict,
 }
-ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # of other content
+ERRORS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)  # of other content
 WRAPPERS = {"_orig_mod", "module"}  # added to names by torch.compile, and by DataParallel and its kind
 
 
@@ -183,7 +190,7 @@ def _check(content: dict[str, Any]) -> _Checkpoint:
 
 
 def _check_numbers(stated: dict[Any, Any]) -> None:
-    """Refuse anything else before an error could show it: nested lists may be small, and endless when shown."""
+    """Raise TypeError unless all are numbers, without showing the others: nested lists may be endless."""
     for name, value in stated.items():
         several = value if isinstance(value, tuple) else (value,)
         if not isinstance(name, str) or not all(type(number) in (int, float) for number in several):
@@ -203,9 +210,7 @@ def _shapes(config: MiniGPTConfig, most: int) -> dict[str, torch.Size]:
     return shapes
 
 
-def _check_optimizer(
-    stored: dict[Any, Any], optimizer: torch.optim.Optimizer, step: int
-) -> dict[str, Any]:
+def _check_optimizer(stored: dict[Any, Any], optimizer: torch.optim.Optimizer, step: int) -> dict[str, Any]:
     """The state to load. Of the settings none is taken: they are the trainer's, which were compared."""
     groups = optimizer.state_dict()["param_groups"]
     if [group["params"] for group in stored["param_groups"]] != [group["params"] for group in groups]:

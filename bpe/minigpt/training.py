@@ -142,7 +142,12 @@ def to_row(ids: NDArray[Any] | Tensor | Sequence[int]) -> NDArray[Any]:
         raise TypeError("ids must be integers, not bool")
     try:
         row = numpy.asarray(ids.detach().cpu() if isinstance(ids, Tensor) else ids)
-    except (RuntimeError, TypeError, ValueError, OverflowError) as error:  # lists of several lengths, and the like
+    except (
+        RuntimeError,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as error:  # lists of several lengths, and the like
         raise TypeError(f"ids must be a row of integers: {error}") from None
     if row.ndim != 1:
         raise TypeError(f"ids must be a row of integers, not an array of shape {row.shape}")
