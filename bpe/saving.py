@@ -195,7 +195,7 @@ def map_ids(path: Path) -> NDArray[Any]:
         size = os.fstat(file.fileno()).st_size
     if len(shape) != 1 or dtype.kind not in "iu":
         raise _not_a_row(path, f"{dtype} of shape {shape}")
-    if not 0 <= shape[0] * dtype.itemsize <= size - offset:
+    if isinstance(shape[0], bool) or not 0 <= shape[0] * dtype.itemsize <= size - offset:
         raise ValueError(f"{path} is damaged: it states more ids than its {size - offset:,} bytes hold")
     return numpy.memmap(path, dtype, "r", offset, shape)
 

@@ -162,7 +162,7 @@ def _load_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
         ids = saving.map_ids(path)
     except (OSError, ValueError):
         return None
-    return ids if ids.size and 0 <= ids.min() and ids.max() < vocab_size else None
+    return ids if ids.size and ids.min() >= 0 and ids.max() < vocab_size else None
 
 
 def _open_tokenizer(name: str, train: str, folder: Path) -> Tokenizer:

@@ -376,6 +376,7 @@ def _resume(checkpoint: Path, trainer: Trainer, report_at: set[int]) -> list[Rec
 
 def _check_record(record: Record) -> None:
     """Raise TypeError, ValueError or KeyError unless a line of metrics is as `_train` writes it."""
+    check_integer(record["step"], "step")
     for key in (*TOTALS, "loss", "tokens_per_second") if record["step"] else ():
         if check_finite(record[key], key) <= 0:
             raise ValueError(f"its {key} is {record[key]} at step {record['step']:,}")
