@@ -174,7 +174,8 @@ class BPETokenizer(Tokenizer):
             left, right = step.pair
             merges.append(step.pair)
             tokens.append(tokens[left] + tokens[right])
-        counting.warn_if_few(len(merges), num_merges, min_frequency)
+        if min_frequency == 2:  # with another one, training stops where it was meant to
+            counting.warn_if_few(len(merges), num_merges)
         return cls(tokens, merges, pattern, {name: len(tokens) + k for k, name in enumerate(names)})
 
     def with_special_tokens(self, names: Iterable[str]) -> Self:

@@ -113,13 +113,12 @@ def num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
     return number
 
 
-def warn_if_few(num_learned: int, num_wanted: int, min_frequency: int = 1) -> None:
-    """Warn if training learned fewer than half of the tokens that it should: is the text the right one?"""
-    if num_learned < num_wanted / 2:
-        least = "at all" if min_frequency == 1 else f"{min_frequency:,} times"
+def warn_if_few(num_learned: int, num_wanted: int) -> None:
+    """Warn if training learned far fewer tokens than it should: is the text the right one?"""
+    if num_learned < num_wanted / 2 and num_wanted - num_learned >= 100:
         warnings.warn(
-            f"only {num_learned:,} of {num_wanted:,} tokens could be learned: no other pair occurs {least}. "
-            f"Is this the text you meant? From a longer one, more can be learned",
+            f"only {num_learned:,} of {num_wanted:,} tokens could be learned: nothing else occurs twice. Is "
+            f"this the text you meant? From a longer one, more can be learned",
             FewTokensWarning,
             stacklevel=3,
         )

@@ -7,6 +7,7 @@ from typing import IO
 
 import click
 
+from bpe._visible import visible
 from bpe.commands.console import give
 from bpe.commands.shared import TEXT, TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
 from bpe.saving import load_tokenizer
@@ -38,7 +39,8 @@ def compare(
     give(f"{'vocabulary':>10}{'tokens':>12}{'characters/token':>18}{'bytes/token':>13}  tokenizer")
     for path in tokenizers:
         size, tokens = _count_tokens(path, documents, special_tokens)
-        give(f"{size:>10,}{tokens:>12,}{characters / tokens:>18.3f}{num_bytes / tokens:>13.3f}  {path}")
+        row = f"{size:>10,}{tokens:>12,}{characters / tokens:>18.3f}{num_bytes / tokens:>13.3f}"
+        give(f"{row}  {visible(str(path))}")
 
 
 def _count_tokens(path: Path, documents: list[str], special_tokens: str) -> tuple[int, int]:

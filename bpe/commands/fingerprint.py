@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bpe._visible import visible
 from bpe.commands.console import give
 from bpe.commands.shared import TOKENIZER
 from bpe.saving import load_tokenizer
@@ -24,4 +25,4 @@ def fingerprint(tokenizers: tuple[Path, ...]) -> None:
       python -m bpe fingerprint mine.json yours.json
     """
     for path in tokenizers:
-        give(f"{load_tokenizer(path).fingerprint}  {path}")
+        give(f"{load_tokenizer(path).fingerprint}  {visible(str(path))}")
