@@ -8,6 +8,7 @@ The folder is data/runs/NAME/:
     checkpoint.pt    the state of training; a stopped run continues from here
     samples.txt      the samples alone, the first from before training
     result.json      the outcome, written last: a run that has it is finished
+    .lock            locked by the process that executes the run
 """
 
 from __future__ import annotations
@@ -272,7 +273,7 @@ def _summarise(
         "fingerprint": trainer.fingerprint,
         "parameters": trainer.model.num_parameters()._asdict(),
         **{key: last[key] for key in TOTALS},
-        "tokens_per_second": round(last["tokens"] / last["seconds"]),
+        "tokens_per_second": round(last["tokens"] / max(last["seconds"], 0.001)),  # rounded to 0.001
         "characters_per_token": round(characters_per_token, 4),
         "held_out": {
             **held_out._asdict(),
@@ -378,7 +379,7 @@ def _check_record(record: Record) -> None:
     """Raise TypeError, ValueError or KeyError unless a line of metrics is as `_train` writes it."""
     check_integer(record["step"], "step")
     for key in (*TOTALS, "loss", "tokens_per_second") if record["step"] else ():
-        if check_finite(record[key], key) <= 0:
+        if check_finite(record[key], key) < 0:
             raise ValueError(f"its {key} is {record[key]} at step {record['step']:,}")
     if "bits_per_byte" in record:
         check_finite(record["bits_per_byte"], "bits_per_byte")

@@ -142,12 +142,7 @@ def to_row(ids: NDArray[Any] | Tensor | Sequence[int]) -> NDArray[Any]:
         raise TypeError("ids must be integers, not bool")
     try:
         row = numpy.asarray(ids.detach().cpu() if isinstance(ids, Tensor) else ids)
-    except (
-        RuntimeError,
-        TypeError,
-        ValueError,
-        OverflowError,
-    ) as error:  # lists of several lengths, and the like
+    except (RuntimeError, TypeError, ValueError, OverflowError) as error:  # such as rows of several lengths
         raise TypeError(f"ids must be a row of integers: {error}") from None
     if row.ndim != 1:
         raise TypeError(f"ids must be a row of integers, not an array of shape {row.shape}")
@@ -159,8 +154,11 @@ def to_row(ids: NDArray[Any] | Tensor | Sequence[int]) -> NDArray[Any]:
 def check_range(ids: NDArray[Any], vocab_size: int = 2**63) -> None:
     """Raise ValueError, with its position, for an id below 0, or not below vocab_size.
 
-    A file that is memory-mapped is read once, a stretch at a time.
+    A file that is memory-mapped is read a stretch at a time, and not at all if its type has no other numbers.
     """
+    limits = numpy.iinfo(ids.dtype)
+    if limits.min == 0 and limits.max < vocab_size:
+        return
     for start in range(0, len(ids), STRETCH):
         stretch = ids[start : start + STRETCH]
         if stretch.min() < 0 or stretch.max() >= vocab_size:
