@@ -120,6 +120,11 @@ def test_rows_of_ids_that_are_out_of_range(tmp_path: Path) -> None:
         saving.open_ids(tmp_path / "a.npy", 300) as f,
     ):
         f.write([1, 300])
+    with (
+        pytest.raises(ValueError, match=r"ids are written as \.npy or \.pt"),
+        saving.open_ids(tmp_path / "a.txt", 300),
+    ):
+        pass
     assert list(tmp_path.iterdir()) == []
 
 
