@@ -12,7 +12,7 @@ from running import SPLITS, TEXT, failed, ids_in, run, started, train
 from bpe import BPETokenizer, CharTokenizer, WordBPE, _files, load_tokenizer, saving
 
 no_pipes = pytest.mark.skipif(sys.platform == "win32", reason="no named pipes there")
-LONG = "".join(f"line {n}: the cat, the dog;\r\n床前明月光，疑是地上霜。\n" for n in range(25_000))
+LONG = "".join(f"line {n}: the cat, the dog;\r\n床前明月光，疑是地上霜。\n" for n in range(35_000))
 
 
 @pytest.fixture
