@@ -244,6 +244,7 @@ def test_the_command_reports_failures() -> None:
 
 def test_pip_is_run_without_dependencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
+    monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
 
     def leave(command: list[str], *, cwd: Path, **_: Any) -> None:
         assert command[:4] == [sys.executable, "-m", "pip", "download"]
