@@ -9,9 +9,9 @@ PIP = $(RUN) -m pip install --disable-pip-version-check
 PINS := .ci/requirements.txt .ci/torch.txt
 INSTALLED := $(VENV)/installed
 # A variable as one word of the shell, whatever is in it.
-word = '$(subst ','\'',$(value $(1)))'
-POEMS = $(RUN) prepare_poems.py --source $(call word,POEMS_SOURCE)
-WIKITEXT2 = $(RUN) -m bpe wikitext2 $(if $(value WIKITEXT2_SOURCE),--source $(call word,WIKITEXT2_SOURCE))
+quoted = '$(subst ','\'',$(value $(1)))'
+POEMS = $(RUN) prepare_poems.py --source $(call quoted,POEMS_SOURCE)
+WIKITEXT2 = $(RUN) -m bpe wikitext2 $(if $(value WIKITEXT2_SOURCE),--source $(call quoted,WIKITEXT2_SOURCE))
 VOCABULARIES = $(RUN) -m bpe vocabularies
 
 # A .venv whose Python is gone, or that moved together with the checkout, no longer counts as installed. (The
@@ -69,7 +69,7 @@ $(INSTALLED): pyproject.toml $(PINS)
 	@rm -f $@
 	@echo 'Installing the course into $(VENV). The first time takes some minutes; pip may print nothing for long.'
 	@{ $(PIP) --require-hashes -r .ci/requirements.txt && \
-	$(PIP) -r .ci/torch.txt $(if $(value TORCH_INDEX),--index-url $(call word,TORCH_INDEX)) && \
+	$(PIP) -r .ci/torch.txt $(if $(value TORCH_INDEX),--index-url $(call quoted,TORCH_INDEX)) && \
 	$(PIP) --no-deps --no-build-isolation -e .; } || \
 	{ echo 'pip could not install the course; it says why above. It needs a network the first time.'; exit 1; }
 	@rm -rf bpe_course.egg-info  # an old one would hide what .venv says of the package
@@ -93,7 +93,7 @@ lab: corpora
 	$(RUN) notebooks/lab.py $(ARGS)
 
 reset: $(INSTALLED)
-	@$(RUN) notebooks/lab.py --reset $(call word,NB)
+	@$(RUN) notebooks/lab.py --reset $(call quoted,NB)
 
 check: corpora
 	$(RUN) -m ruff check .
