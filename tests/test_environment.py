@@ -56,7 +56,7 @@ needs_make = pytest.mark.skipif(
     sys.platform == "win32" or shutil.which("make") is None, reason="there is no make"
 )
 
-# Makes a .venv whose Python writes down what it is asked for, and whether that .venv was made again meanwhile.
+# Makes a .venv whose Python writes down what it is asked for, and whether that .venv was made again since.
 PRETENDS = f"""#!/bin/sh
 if [ "$2" != venv ]; then exec '{sys.executable}' "$@"; fi
 echo venv >> log

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bpe import corpora
 from bpe.__main__ import main
 from bpe.corpora import download, wikitext, wikitext_sources
+from bpe.corpora.download import fetching
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 RAW = {
@@ -366,6 +367,107 @@ def test_a_run_that_stopped_halfway_is_repeated(data: Path, raw: Path) -> None:
     corpora.wikitext2_path("test").unlink()
     assert prepare("--source", raw).exit_code == 0
     assert corpora.wikitext2("test") == CLEANED["test"]
+
+
+# --- another text in its place: all of it, or none
+
+
+OTHER = {split: f"another {split}\n" for split in CLEANED}
+
+REPLACE_AND_DIE = """
+import itertools, logging, os, pathlib, signal, sys
+from bpe.corpora import wikitext
+
+steps = itertools.count(1)
+
+def killed_at(number, step):
+    def counted(*arguments, **options):
+        if next(steps) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*arguments, **options)
+    return counted
+
+for name in ("mkdir", "rename", "replace", "unlink", "rmdir"):
+    setattr(pathlib.Path, name, killed_at(int(sys.argv[1]), getattr(pathlib.Path, name)))
+wikitext.write({split: f"another {split}" for split in ("train", "valid", "test")})
+"""
+
+
+def read_all() -> dict[str, str]:
+    return {split: corpora.wikitext2(split) for split in CLEANED}
+
+
+def read_files() -> dict[str, str]:
+    paths = {split: corpora.wikitext2_path(split) for split in CLEANED}
+    return {split: path.read_text(encoding="utf-8") for split, path in paths.items() if path.exists()}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal there")
+def test_a_run_killed_at_any_step_leaves_one_text_and_what_else_is_there(
+    data: Path, raw: Path, tmp_path: Path
+) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    data.mkdir()
+    (data / "wikitext2").symlink_to(elsewhere)
+    (elsewhere / "mine.txt").write_bytes(b"mine")
+    texts_seen, step, status = [], 0, -9
+    while status:
+        step += 1
+        assert prepare("--source", raw, "--force").exit_code == 0
+        assert read_files() == CLEANED
+        command = [sys.executable, "-c", REPLACE_AND_DIE, str(step)]
+        status = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(CHECKOUT)}).returncode
+        assert status in (-9, 0)
+        files, texts = read_files(), read_all()
+        assert files.items() <= CLEANED.items() or files.items() <= OTHER.items()
+        assert texts in (CLEANED, OTHER)
+        assert not corpora.missing_files("wikitext2")
+        assert prepare().exit_code == 0
+        assert read_files() == texts
+        assert {path.name for path in elsewhere.iterdir()} == {*(f"{s}.txt" for s in CLEANED), "mine.txt"}
+        assert (data / "wikitext2").is_symlink()
+        texts_seen.append(texts)
+    assert step > 10 and texts == OTHER
+    assert texts_seen == sorted(texts_seen, key=[CLEANED, OTHER].index)  # one moment decides
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal there")
+def test_the_second_run_waits_for_the_first_and_reports(data: Path, raw: Path) -> None:
+    with fetching(wikitext_sources.log):
+        second = start("--source", raw)
+        assert second.stderr is not None
+        assert f"Another process is using {data / 'downloads'}: waiting" in second.stderr.readline()
+        wikitext.write({split: f"another {split}" for split in CLEANED})
+    stdout, _ = second.communicate(timeout=20)
+    assert second.returncode == 0 and "Licence" in stdout
+    assert read_all() == OTHER
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "bpe", "wikitext2", *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no folder that even root can't write")
+def test_a_folder_that_cannot_be_written_is_reported_on(
+    data: Path, raw: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare("--source", raw)
+    (data / "downloads" / ".lock").unlink(missing_ok=True)
+    (data / "wikitext2" / ".new.part").mkdir()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    for change in ("mkdir", "rmdir", "unlink", "replace", "rename", "touch"):
+        monkeypatch.setattr(Path, change, refuse)
+    result = prepare()
+    assert result.exit_code == 0 and "Licence" in result.stdout
 
 
 def test_a_full_disk(data: Path, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
