@@ -149,6 +149,16 @@ def whitespace(raw: Path) -> None:
     (raw / "valid.txt").write_bytes(b" \r\n\n")
 
 
+def endless(raw: Path) -> None:
+    no_file(raw)
+    (raw / "valid.txt").symlink_to("/dev/zero")
+
+
+def with_mark(raw: Path) -> None:
+    """A byte order mark, and nothing else."""
+    (raw / "valid.txt").write_bytes(b"\xef\xbb\xbf\n")
+
+
 def another_column(raw: Path) -> None:
     no_file(raw)
     parquet(raw / "valid.parquet", {"line": ["a"]})
@@ -171,12 +181,19 @@ def not_parquet(raw: Path) -> None:
         (not_utf8, "valid.txt is not UTF-8: byte 0xe9 at position 3"),
         (empty, "the split 'valid' holds no text"),
         (whitespace, "the split 'valid' holds no text"),
+        (with_mark, "the split 'valid' holds no text"),
+        (endless, "valid.txt has more than 1,000 bytes"),
         (another_column, 'valid.parquet has no column "text" of strings'),
         (another_type, 'valid.parquet has no column "text" of strings'),
         (not_parquet, "valid.parquet is not a parquet file, or is damaged"),
     ],
 )
-def test_a_folder_that_is_wrong(data: Path, raw: Path, spoil, message: str) -> None:
+def test_a_folder_that_is_wrong(
+    data: Path, raw: Path, spoil, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if spoil is endless and not Path("/dev/zero").exists():
+        pytest.skip("no device that never ends")
+    monkeypatch.setattr(wikitext_sources, "LARGEST_TEXT", 1_000)
     spoil(raw)
     result = prepare("--source", raw)
     assert result.exit_code == 1
