@@ -67,10 +67,7 @@ def draw(trees: Sequence[Tree], axes: Axes | None = None) -> Axes:
     num_leaves = sum(not node.parts for tree in trees for node in tree.nodes())
     height = max((tree.height for tree in trees), default=0)
     if axes is None:
-        from matplotlib import pyplot
-
-        size = max(2.0, 0.45 * num_leaves), 0.8 + 0.62 * height
-        axes = pyplot.figure(figsize=size, layout="tight").add_subplot()
+        axes = show.axes(size=(max(2.0, 0.45 * num_leaves), 0.8 + 0.62 * height))
     x = 0
     for i, tree in enumerate(trees):
         x, _ = _draw_tree(axes, tree, x, show.COLOURS[i % len(show.COLOURS)])
@@ -91,8 +88,8 @@ def _draw_tree(axes: Axes, tree: Tree, x: int, colour: str) -> tuple[int, float]
         end = x + 1
     root_x = sum(root for root, _ in roots) / len(roots) if roots else float(x)
     for part_x, part_y in roots:
-        axes.plot([root_x, part_x], [tree.height, part_y], color="#888888", linewidth=1, zorder=1)
+        axes.plot([root_x, part_x], [tree.height, part_y], color=show.GREY, linewidth=1, zorder=1)
     label = show.readable(tree.token) + (f"\n{tree.number}" if tree.number is not None else "")
-    box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "#888888"}
-    axes.text(root_x, tree.height, label, ha="center", va="center", fontsize=9, color="#1a1a1a", bbox=box)
+    box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": show.GREY}
+    axes.text(root_x, tree.height, label, ha="center", va="center", fontsize=9, color=show.DARK, bbox=box)
     return end, root_x
