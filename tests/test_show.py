@@ -103,8 +103,8 @@ def test_table_with_a_row_too_short():
 
 # -- colours -----------------------------------------------------------------------------------------------
 
-# How the linear RGB of a colour reaches the colour-blind: Machado, Oliveira and Fernandes, "A physiologically-
-# based model for simulation of color vision deficiency" (2009), severity 1.
+# How the linear RGB of a colour reaches the colour-blind, by G. Machado, M. Oliveira and L. Fernandes, "A
+# physiologically-based model for simulation of color vision deficiency" (2009), at severity 1.
 SIGHT = {
     "full": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "protanopia": [

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from bpe import show
 from bpe._validate import check_documents
 from bpe.metrics.measure import Encode, Measurement, encode_with
-from bpe.show import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,17 +59,17 @@ def premiums(encode: Encode, texts: Mapping[str, Sequence[str]], reference: str)
     return {language: number / tokens[reference] for language, number in tokens.items()}
 
 
-def table(measurements: Mapping[str, Measurement], columns: Iterable[str] = COLUMNS) -> Table:
+def table(measurements: Mapping[str, Measurement], columns: Iterable[str] = COLUMNS) -> show.Table:
     """Make a row for each measurement: {name: measurement}. What is not defined is shown as a dash.
 
     columns: which of COLUMNS, in which order. Raises ValueError for any other.
     """
     names = [_check_column(column) for column in columns]
     rows = [[name, *(_format(column, found) for column in names)] for name, found in measurements.items()]
-    return Table(["", *names], rows)
+    return show.Table(["", *names], rows)
 
 
-def compare(measurements: Mapping[str, Mapping[str, Measurement]], column: str) -> Table:
+def compare(measurements: Mapping[str, Mapping[str, Measurement]], column: str) -> show.Table:
     """Show one column for many texts: {tokenizer: {text: measurement}}, a row for each tokenizer.
 
     Raises ValueError for a column that is not in COLUMNS, and for tokenizers with different texts.
@@ -77,31 +77,22 @@ def compare(measurements: Mapping[str, Mapping[str, Measurement]], column: str) 
     texts = _common_texts(measurements)
     name = _check_column(column)
     rows = [[label, *(_format(name, row[text]) for text in texts)] for label, row in measurements.items()]
-    return Table(["", *texts], rows)
+    return show.Table(["", *texts], rows)
 
 
 def plot(
-    measurements: Mapping[str, Mapping[str, Measurement]], column: str, axes: Axes | None = None
-) -> Axes:
-    """Draw what `compare` shows as bars, a group for each text. Needs matplotlib.
+    measurements: Mapping[str, Mapping[str, Measurement]], column: str, heading: str = ""
+) -> list[Axes]:
+    """Draw what `compare` shows as bars, a panel for each text, and return the panels. Needs matplotlib.
 
-    axes: where to draw; a new figure by default. Returns the axes, so that you can add a title.
     Raises as `compare`.
     """
-    import matplotlib.pyplot as plt
-
     texts = _common_texts(measurements)
-    value, _ = COLUMNS[_check_column(column)]
-    if axes is None:
-        _, axes = plt.subplots(figsize=(7, 3.5))
-    width = 0.8 / len(measurements)
-    for k, (label, row) in enumerate(measurements.items()):
-        left = [position + (k - (len(measurements) - 1) / 2) * width for position in range(len(texts))]
-        axes.bar(left, [value(row[text]) for text in texts], width, label=label)
-    axes.set_xticks(range(len(texts)), texts)
-    axes.set_ylabel(column)
-    axes.legend(fontsize=8)
-    return axes
+    value, number = COLUMNS[_check_column(column)]
+    panels = show.panels(texts, heading, x=column, shared=True)
+    for panel, text in zip(panels, texts, strict=True):
+        show.bars(panel, {label: value(row[text]) for label, row in measurements.items()}, number.format)
+    return panels
 
 
 def _check_column(name: str) -> str:

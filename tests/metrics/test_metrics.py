@@ -286,10 +286,10 @@ def test_compare():
 def test_plot():
     pytest.importorskip("matplotlib").use("agg")
     both = {"bytes": {"en": measured("ab"), "zh": measured("月")}}
-    axes = metrics.plot(both, "chars/token")
-    assert [bar.get_height() for bar in axes.patches] == [1, pytest.approx(1 / 3)]
-    assert metrics.plot(both, "tokens", axes) is axes
-    assert axes.get_ylabel() == "tokens"
+    panels = metrics.plot(both, "chars/token")
+    assert [panel.patches[0].get_width() for panel in panels] == [1, pytest.approx(1 / 3)]
+    assert [panel.texts[0].get_text() for panel in panels] == ["1.00", "0.33"]
+    assert [panel.get_title() for panel in panels] == ["en", "zh"]
 
 
 @pytest.mark.parametrize(
