@@ -88,7 +88,9 @@ def _draw_tree(axes: Axes, tree: Tree, x: int, colour: str) -> tuple[int, float]
         end = x + 1
     root_x = sum(root for root, _ in roots) / len(roots) if roots else float(x)
     for part_x, part_y in roots:
-        axes.plot([root_x, part_x], [tree.height, part_y], color=show.GREY, linewidth=1, zorder=1)
+        axes.plot(
+            [root_x, part_x], [tree.height, part_y], color=show.GREY, linestyle="-", marker="", zorder=1
+        )
     label = show.readable(tree.token) + (f"\n{tree.number}" if tree.number is not None else "")
     box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": show.GREY}
     axes.text(root_x, tree.height, label, ha="center", va="center", fontsize=9, color=show.DARK, bbox=box)

@@ -80,9 +80,7 @@ def compare(measurements: Mapping[str, Mapping[str, Measurement]], column: str) 
     return show.Table(["", *texts], rows)
 
 
-def plot(
-    measurements: Mapping[str, Mapping[str, Measurement]], column: str, heading: str = ""
-) -> list[Axes]:
+def plot(measurements: Mapping[str, Mapping[str, Measurement]], column: str, heading: str = "") -> list[Axes]:
     """Draw what `compare` shows as bars, a panel for each text, and return the panels. Needs matplotlib.
 
     Raises as `compare`.
