@@ -282,6 +282,7 @@ _CLEAR_PARTS = ("figure.facecolor", "axes.facecolor", "savefig.facecolor")
 STYLE = {
     **dict.fromkeys(_GREY_PARTS, GREY),
     **dict.fromkeys(_CLEAR_PARTS, "none"),
+    "patch.edgecolor": GREY,  # of arrows
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": "medium",
@@ -370,8 +371,13 @@ def bars(
     values: Mapping[str, float],
     number: Callable[[float], str] = "{:,.4g}".format,
     marked: Collection[str] = (),
+    *,
+    logarithmic: bool = False,
 ) -> None:
     """Draw a bar for each name, from the top down, with its number; the marked ones are hatched."""
+    if logarithmic:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter("")
     names = list(values)
     for name, value in values.items():
         look = (

@@ -25,12 +25,15 @@ ABSOLUTE_PATH = re.compile(
 RELATIVE_LINK = re.compile(r"\]\(([^):#]+\.ipynb)\)")
 SECTIONS = ("## Self-test", "## Exercises")
 QUESTIONS = 3
+SHORTEST_ALT = 30
+# Chinese that neither a meaning in brackets nor one after a comma follows.
+BARE_CHINESE = re.compile(r"[\u3400-\u9fff]+(?![\u3400-\u9fff]| \(|, [a-z])")
 
 
 def problems(path: Path) -> list[str]:
     """Return the violations of all rules in one stored notebook."""
     notebook = nbformat.read(path, as_version=4)
-    rules = [metadata, widgets, execution_order, plain_python, short_cells, outputs]
+    rules = [metadata, widgets, execution_order, plain_python, short_cells, outputs, figures]
     if path.parent.name != "solutions":
         rules.append(sections)
     found = [problem for rule in rules for problem in rule(notebook)]
@@ -111,6 +114,28 @@ def outputs(notebook: NotebookNode) -> Iterator[str]:
             yield f"cell {number}: a stored progress bar"
         if found := ABSOLUTE_PATH.search(text) or re.search(re.escape(str(CHECKOUT)), text):
             yield f"cell {number}: a path of one machine: …{text[found.start() :][:60]}"
+
+
+def figures(notebook: NotebookNode) -> Iterator[str]:
+    """Every picture has an alternative text, more than its title, with the meaning of what is Chinese."""
+    for number, cell, output in stored_outputs(notebook):
+        for kind in output.get("data", {}):
+            if not kind.startswith("image/"):
+                continue
+            alt = output.metadata.get(kind, {}).get("alt", "")
+            if len(alt) < SHORTEST_ALT:
+                yield f"cell {number}: an alternative text of {len(alt)} characters: use show.figure"
+            if alt and strings(cell.source).count(alt.rstrip(".")) > 1:
+                yield f"cell {number}: an alternative text that only repeats the title"
+            if found := BARE_CHINESE.search(alt):
+                yield f"cell {number}: an alternative text that does not say what {found[0]} means"
+
+
+def strings(source: str) -> list[str]:
+    """Return the strings in a cell's code, without their line ends and the last full stop."""
+    nodes = ast.walk(ast.parse(source))
+    found = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [" ".join(text.split()).rstrip(".") for text in found]
 
 
 def sections(notebook: NotebookNode) -> Iterator[str]:

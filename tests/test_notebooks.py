@@ -147,9 +147,37 @@ def no_sections(notebook: NotebookNode) -> None:
     notebook.cells[0].source = "# A chapter"
 
 
+def picture(notebook: NotebookNode, alt: str, source: str = "") -> None:
+    output = new_output("display_data", {"image/png": "iVBORw0KGgo="}, metadata={"image/png": {"alt": alt}})
+    notebook.cells[1].outputs.append(output)
+    notebook.cells[1].source += source
+
+
+def short_alt(notebook: NotebookNode) -> None:
+    picture(notebook, "a curve")
+
+
+def no_alt(notebook: NotebookNode) -> None:
+    picture(notebook, "")
+    notebook.cells[1].outputs[1].metadata = {}
+
+
+def title_as_alt(notebook: NotebookNode) -> None:
+    title = "The length of the paragraph after each merge"
+    picture(notebook, f"{title}.", f"\nshow.axes('{title}'); show.figure('{title}.')")
+
+
+def chinese_alt(notebook: NotebookNode) -> None:
+    picture(notebook, "Bars: 月光 (moonlight) occurs 50 times, 山 (mountain) 42, and 明月 28 times.")
+
+
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [
+        (short_alt, ["cell 2: an alternative text of 7 characters: use show.figure"]),
+        (no_alt, ["cell 2: an alternative text of 0 characters: use show.figure"]),
+        (title_as_alt, ["cell 2: an alternative text that only repeats the title"]),
+        (chinese_alt, ["cell 2: an alternative text that does not say what 明月 means"]),
         (never_run, ["cell 3: never run"]),
         (run_out_of_order, ["cell 2: run as number 2, not 1", "cell 3: run as number 1, not 2"]),
         (stored_stderr, ["cell 2: stored stderr: a warning"]),

@@ -286,6 +286,14 @@ def test_bars_have_names_and_numbers(shown):
     assert left.transData.transform((0, top.get_y()))[1] > left.transData.transform((0, bottom.get_y()))[1]
 
 
+def test_bars_on_a_logarithmic_axis(shown):
+    axes = show.axes()
+    show.bars(axes, {"slow": 3.9, "fast": 0.52}, logarithmic=True)
+    axes.figure.draw_without_rendering()
+    assert axes.get_xscale() == "log"
+    assert not any(label.get_text() for label in axes.get_xticklabels(minor=True))
+
+
 def test_panels(shown):
     assert len(show.panels(["a", "b", "c"], rows=2)) == 3
     with pytest.raises(ValueError, match="at least one panel"):
