@@ -240,6 +240,16 @@ def test_the_page_shows_through_and_chinese_is_drawn(shown, recwarn):
     assert not recwarn.list
 
 
+def test_figures_need_no_chinese_font(shown, monkeypatch):
+    def missing():
+        raise ModuleNotFoundError
+
+    monkeypatch.setattr(show, "use_chinese_font", missing)
+    show.axes("Roots").plot([1, 2])
+    show.figure("It rises.")
+    assert repr(shown[0]) == "It rises."
+
+
 def test_lines_differ_in_more_than_colour(shown):
     axes = show.axes()
     lines = [axes.plot([k, k])[0] for k in range(5)]
