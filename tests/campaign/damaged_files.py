@@ -14,6 +14,7 @@ import json
 import os
 import pickle
 import random
+import signal
 import struct
 import sys
 import tarfile
@@ -29,6 +30,7 @@ from campaign_cases import seeded
 from mutations import mutate_bytes, mutate_json, to_text
 
 MOST_MEMORY = 1_000_000_000  # bytes beyond what the process takes at first
+MOST_SECONDS = 5.0  # of work, for a case; nearly all take milliseconds
 TEXTS = ["the low, lower 月光!\n", "a" * 40 + "!", "x" * 60, " \r\n\t 12345 '", "ab" * 30 + "\x1b\u202e", "A a\u0301"]
 
 Open = Callable[[Path], Any]
@@ -642,6 +644,8 @@ def main(kind: str, first: int, last: int) -> None:
     limit_memory()
     for number in range(first, last):
         print("case", number, flush=True)
+        if hasattr(signal, "setitimer"):  # ends the process, in compiled code too, wherever it hangs
+            signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             inside = Path(folder) / "in"
