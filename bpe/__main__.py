@@ -11,6 +11,7 @@ from bpe.commands.compare import compare
 from bpe.commands.compile import compile_engine
 from bpe.commands.console import CTRL_C, say, use_any_console
 from bpe.commands.decode import decode
+from bpe.commands.doctor import doctor
 from bpe.commands.encode import encode
 from bpe.commands.encode_splits import encode_splits
 from bpe.commands.fingerprint import fingerprint
@@ -66,6 +67,7 @@ def _describe(error: Exception) -> str:
         vocabularies,
         compile_engine,
         wikitext2,
+        doctor,
     ],
 )
 @click.version_option(package_name="bpe-course", message="bpe-course %(version)s")

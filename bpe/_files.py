@@ -10,13 +10,12 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None  # Windows has none
 
 LEFT_OVER_AFTER = 60.0  # seconds without a change of a temporary file, where files have no locks
 _PART = re.compile(r"\..*\.[0-9a-f]{16}\.part")

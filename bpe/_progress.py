@@ -11,16 +11,28 @@ Item = TypeVar("Item")
 
 
 def wanted() -> bool:
-    """Whether to show a bar: at a terminal and in a notebook, unless CI or BPE_PROGRESS=0 is set."""
+    """Whether to show a bar: where someone watches, unless CI or BPE_PROGRESS=0 is set."""
     if os.environ.get("CI") or os.environ.get("BPE_PROGRESS") == "0":
         return False
-    return sys.stderr.isatty() or _in_notebook()
+    return sys.stderr.isatty() or ((kernel := _kernel()) is not None and _is_watched(kernel))
 
 
-def _in_notebook() -> bool:
-    """Whether this is a notebook's kernel; IPython is not imported to find out."""
+def _kernel() -> Any:
+    """Return the kernel of the notebook that this runs in, or None; IPython is not imported to find out."""
     ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+    return getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+
+
+def _is_watched(kernel: Any) -> bool:
+    """Whether someone sees a notebook's outputs appear, as in JupyterLab.
+
+    What runs notebooks unattended, to compare or to store their outputs, says with each cell that nobody can
+    answer `input`: nbval, and nbclient, which is behind `jupyter execute`, nbconvert and papermill.
+    """
+    try:
+        return bool(kernel.get_parent("shell")["content"]["allow_stdin"])
+    except (AttributeError, LookupError):  # a kernel of another kind
+        return True
 
 
 def show_progress(
@@ -39,7 +51,7 @@ def show_progress(
 
         # In a notebook, a bar of text on stdout: a widget becomes an error message when the notebook is
         # opened again, and stderr is shown in red.
-        file = sys.stdout if _in_notebook() else sys.stderr
+        file = sys.stdout if _kernel() else sys.stderr
         yield from tqdm(items, total=total, leave=False, file=file, **{"delay": 1, **bar})
     else:
         yield from items

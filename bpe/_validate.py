@@ -105,12 +105,17 @@ def check_integer(value: Any, name: str, least: int | None = None) -> int:
     return number
 
 
+def check_number(value: Any, name: str) -> Any:
+    """Return the value. Raises TypeError if it is not a real number; True and False are not."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
+    return value
+
+
 def check_finite(value: Any, name: str) -> float:
     """Return the value as a float. Raises TypeError if it is not a number, ValueError if not finite."""
-    if not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
     try:
-        number = float(value)
+        number = float(check_number(value, name))
     except OverflowError:  # files may hold integers of any size
         raise ValueError(f"{name} is too large for a floating-point number") from None
     if not math.isfinite(number):

@@ -17,11 +17,14 @@ import hashlib
 import importlib
 import io
 import json
+import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bpe._files import read_json, read_text, remove_left_over, write_atomically
+from bpe._tensors import check_stored, load_tensors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +44,8 @@ KINDS = {
 
 ARRAY_SUFFIXES = (".npy", ".pt")
 TOKENIZER = "tokenizer.json"  # its name in a folder of ids
+LARGEST_ID = 2**63 - 1  # the largest that an int64 holds
+MOST_DIGITS = 19  # those of LARGEST_ID; converting thousands of digits is slow, and Python refuses it
 
 
 # --- tokenizers
@@ -123,15 +128,21 @@ def to_array(ids: Sequence[int], vocab_size: int, suffix: str = ".npy") -> NDArr
     """Convert ids to the array that a file with that suffix holds, of shape (number of ids,).
 
     For .npy its type is the smallest unsigned one that holds the whole vocabulary; for .pt it is int64, as
-    an embedding lookup needs. Raises ValueError for an id that is out of range.
+    an embedding lookup needs. Raises TypeError for what is not a row of integers, and ValueError for an id
+    that is out of range.
     """
     import numpy
 
-    if ids and not 0 <= min(ids) <= max(ids) < vocab_size:
+    if vocab_size > LARGEST_ID + 1:
+        raise ValueError(f"no array holds the ids of a vocabulary of {vocab_size}")
+    array = numpy.asarray(ids) if len(ids) else numpy.empty(0, "int64")
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise TypeError(f"ids must be a row of integers, not {array.dtype} of shape {array.shape}")
+    if array.size and not 0 <= array.min() <= array.max() < vocab_size:
         raise ValueError(
-            f"ids go from {min(ids)} to {max(ids)}, but the vocabulary from 0 to {vocab_size - 1}"
+            f"ids go from {array.min()} to {array.max()}, but the vocabulary from 0 to {vocab_size - 1}"
         )
-    return numpy.array(ids, dtype="int64" if suffix == ".pt" else numpy.min_scalar_type(vocab_size - 1))
+    return array.astype("int64" if suffix == ".pt" else numpy.min_scalar_type(max(0, vocab_size - 1)))
 
 
 def write_ids(path: Path, array: NDArray[Any]) -> None:
@@ -154,44 +165,76 @@ def write_ids(path: Path, array: NDArray[Any]) -> None:
 
 
 def read_ids(path: Path) -> list[int]:
-    """Read the ids in a .npy or .pt file, or in a text file of numbers separated by whitespace.
+    """Read the ids in a .npy or .pt file, or in a text file, as `parse_ids`.
 
     Raises ValueError, naming the file, for anything else, OSError, and ImportError as `write_ids`.
     """
     if path.suffix not in ARRAY_SUFFIXES:
         return parse_ids(read_text(path), path)
-    try:
-        array = _read_npy(path) if path.suffix == ".npy" else _read_pt(path)
-    except (OSError, ImportError):
-        raise
-    except Exception as error:  # other files fail in many ways, and some errors advise trusting the file
-        raise ValueError(f"{path} is not a {path.suffix} file of ids, or is damaged") from error
-    if getattr(array, "ndim", None) != 1 or array.dtype.kind not in "iu":
-        found = f"{array.dtype} of shape {array.shape}" if hasattr(array, "dtype") else type(array).__name__
-        raise ValueError(f"{path} does not hold a row of integers, but {found}")
+    array = map_ids(path) if path.suffix == ".npy" else _read_pt(path)
+    if array.size and not 0 <= array.min() <= array.max() <= LARGEST_ID:
+        raise ValueError(f"{path} holds numbers from {array.min()} to {array.max()}, which are not all ids")
     ids: list[int] = array.tolist()
     return ids
 
 
-def _read_npy(path: Path) -> Any:
+def map_ids(path: Path) -> NDArray[Any]:
+    """Map the integers in a .npy file into memory. Raises OSError, and ValueError for any other file."""
     import numpy
 
-    return numpy.load(path, allow_pickle=False)
+    with path.open("rb") as file:
+        try:
+            # numpy.load believes the header: it takes memory for what is not there, and a type of 0 bytes
+            # ends the process.
+            version = numpy.lib.format.read_magic(file)
+            name = f"read_array_header_{version[0]}_{version[1]}"
+            shape, _, dtype = getattr(numpy.lib.format, name)(file)
+            offset = file.tell()
+        except Exception as error:  # other files fail in many ways
+            raise ValueError(f"{path} is not a .npy file of ids, or is damaged") from error
+        size = os.fstat(file.fileno()).st_size
+    if len(shape) != 1 or dtype.kind not in "iu":
+        raise _not_a_row(path, f"{dtype} of shape {shape}")
+    if isinstance(shape[0], bool) or not 0 <= shape[0] * dtype.itemsize <= size - offset:
+        raise ValueError(f"{path} is damaged: it states more ids than its {size - offset:,} bytes hold")
+    return numpy.memmap(path, dtype, "r", offset, shape)
 
 
-def _read_pt(path: Path) -> Any:
+def _read_pt(path: Path) -> NDArray[Any]:
+    """Read the integers in a .pt file. Raises as `map_ids`, and ImportError without torch."""
     import torch
 
-    tensor = torch.load(path, weights_only=True)
-    return tensor.numpy() if isinstance(tensor, torch.Tensor) else tensor
+    tensor = load_tensors(path, "a .pt file of ids")
+    if not isinstance(tensor, torch.Tensor):
+        raise _not_a_row(path, type(tensor).__name__)
+    if tensor.dim() != 1 or tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
+        raise _not_a_row(path, f"{tensor.dtype} of shape {tuple(tensor.shape)}")
+    try:
+        check_stored([tensor])
+        return tensor.numpy()
+    except Exception as error:  # such as a type that numpy lacks
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _not_a_row(path: Path, found: str) -> ValueError:
+    shown = textwrap.shorten(found, 100, placeholder=" …")
+    return ValueError(f"{path} does not hold a row of integers, but {shown}")
 
 
 def parse_ids(text: str, name: object) -> list[int]:
-    """Parse ids separated by whitespace. Raises ValueError, naming it, for a word that is not an id."""
-    words = text.split()
+    """Parse ids separated by whitespace, commas or both; the row may be in brackets: 1 2, or [1, 2].
+
+    Raises ValueError, naming it, for a word that is not an id.
+    """
+    row = text.strip()
+    if row.startswith("[") and row.endswith("]"):
+        row = row[1:-1]
+    parts = row.split(",") if "," in row else [row]
+    words = [word for part in parts for word in part.split() or [""] * (len(parts) > 1)]
     for position, word in enumerate(words):
-        if not (word.isascii() and word.isdigit()):
-            raise ValueError(f"{name}: {word!r}, at position {position:,}, is not an id")
+        if not (word.isascii() and word.isdigit() and len(word) <= MOST_DIGITS):
+            shown = repr(word if len(word) <= 40 else word[:40] + "…")
+            raise ValueError(f"{name}: {shown}, at position {position:,}, is not an id")
     return list(map(int, words))
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 import nbformat
 import notebook_rules
 import pytest
+from jupyter_client import BlockingKernelClient
+from jupyter_client.manager import start_new_kernel
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 TESTS = Path(__file__).resolve().parent
-NOTEBOOKS = TESTS.parent / "notebooks"
+CHECKOUT = TESTS.parent
+NOTEBOOKS = CHECKOUT / "notebooks"
+OURS = {"CI", "BPE_PROGRESS", "OMP_NUM_THREADS", "PYTHONUTF8"}  # variables that change how notebooks run
 STORED = sorted(NOTEBOOKS.rglob("[0-9]*.ipynb"))
 
 PROSE = "## Self-test\n" + "<details>an answer</details>\n" * 3 + "## Exercises\n"
@@ -35,7 +40,7 @@ def test_every_chapter_has_solutions_and_vice_versa() -> None:
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=lambda path: path.name)
 def test_readme_lists_each_chapter_with_its_minutes(path: Path) -> None:
     minutes = nbformat.read(path, as_version=4).metadata.course.minutes
-    lines = (TESTS.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    lines = (CHECKOUT / "README.md").read_text(encoding="utf-8").splitlines()
     (line,) = [line for line in lines if f"(notebooks/{path.name})" in line]
     assert line.endswith(f"| {minutes} |")
 
@@ -244,18 +249,29 @@ def nbval(folder: Path, **environment: str) -> dict[str, list[str]]:
 
     Returns notebook -> for each cell "passed", "failed", or the reason for skipping it.
     """
-    report = folder / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", f"--junitxml={report}"]
-    command += ["-c", str(TESTS.parent / "pyproject.toml"), str(TESTS / "conftest.py"), str(folder)]
-    inherited = {name: value for name, value in os.environ.items() if name != "CI"}
+    arguments = ["-n", "0", "-c", CHECKOUT / "pyproject.toml", CHECKOUT / "conftest.py", folder]
+    return outcomes(arguments, CHECKOUT, folder / "report.xml", **environment)
+
+
+def outcomes(
+    arguments: Sequence[object], folder: Path, report: Path, **environment: str
+) -> dict[str, list[str]]:
+    """Run pytest in a folder, with none of our own variables; return its outcomes as `nbval` does."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    inherited = {name: value for name, value in os.environ.items() if name not in OURS}
     subprocess.run(
-        command, cwd=TESTS.parent, env=inherited | environment, capture_output=True, timeout=300, check=False
+        [*command, *map(str, arguments)],
+        cwd=folder,
+        env=inherited | environment,
+        capture_output=True,
+        timeout=300,
+        check=False,
     )
-    outcomes: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for cell in ElementTree.parse(report).iter("testcase"):
         notebook = cell.attrib["classname"].split(".")[-2]
-        outcomes.setdefault(notebook, []).append(outcome(cell))
-    return outcomes
+        found.setdefault(notebook, []).append(outcome(cell))
+    return found
 
 
 def outcome(cell: ElementTree.Element) -> str:
@@ -294,3 +310,86 @@ def test_nbval_compares_and_conftest_skips(tmp_path: Path) -> None:
 def test_ci_skips_no_notebook(tmp_path: Path) -> None:
     nbformat.write(needing(["gone"], ["no_such_module"], ["gone"]), tmp_path / "lacking.ipynb")
     assert nbval(tmp_path, BPE_DATA=str(tmp_path), CI="true") == {"lacking": ["passed", "passed"]}
+
+
+BAR = """from bpe._progress import show_progress
+print(sum(show_progress([1, 2], 2, None, delay=0)))"""
+SURROUNDINGS = """import os, sys
+print(os.environ["OMP_NUM_THREADS"], sys.flags.utf8_mode)"""
+
+
+@pytest.fixture(scope="module")
+def small_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like the checkout, with one notebook, the same as a chapter and as its solutions."""
+    root = tmp_path_factory.mktemp("course")
+    for name in ("pyproject.toml", "conftest.py", "tests/nbval_sanitize.cfg"):
+        (root / name).parent.mkdir(exist_ok=True)
+        shutil.copy(CHECKOUT / name, root / name)
+    notebook = other_durations()
+    notebook.cells += [printing(BAR, "3\n", 3), printing(SURROUNDINGS, "1 1\n", 4)]
+    for name in ("notebooks/98_small.ipynb", "notebooks/solutions/98_small.ipynb"):
+        (root / name).parent.mkdir()
+        nbformat.write(notebook, root / name)
+    nbformat.write(needing(["tang_poems"], ["no_such_module"], []), root / "notebooks" / "99_lacking.ipynb")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("folder", "arguments"),
+    [
+        (".", ["notebooks/98_small.ipynb"]),
+        (".", ["--nbval", "notebooks/98_small.ipynb"]),
+        (".", ["-p", "no:xdist", "notebooks/solutions/98_small.ipynb"]),
+        ("notebooks", ["-n0", "98_small.ipynb"]),
+        ("..", ["-n0", "{root}/notebooks/98_small.ipynb"]),
+        ("..", ["{root}/notebooks/solutions"]),
+    ],
+    ids=str,
+)
+def test_every_way_of_running_a_notebook_is_the_same(
+    small_course: Path, tmp_path: Path, folder: str, arguments: list[str]
+) -> None:
+    given = [argument.format(root=small_course) for argument in arguments]
+    found = outcomes(given, small_course / folder, tmp_path / "report.xml")
+    assert found == {"98_small": ["passed", "failed", "passed", "passed"]}
+
+
+def test_all_notebooks_by_hand(small_course: Path, tmp_path: Path) -> None:
+    found = outcomes(["-n0"], small_course / "notebooks", tmp_path / "report.xml", BPE_DATA=str(tmp_path))
+    reason = f"99_lacking.ipynb needs the corpus {tmp_path / 'tang_poems.txt'}, the package no_such_module"
+    assert found == {
+        "98_small": ["passed", "failed", "passed", "passed"] * 2,
+        "99_lacking": [reason, reason],
+    }
+
+
+def test_the_command_line_overrides_our_options(small_course: Path, tmp_path: Path) -> None:
+    sanitizer = tmp_path / "all.cfg"
+    sanitizer.write_text("[numbers]\nregex: [0-9]\nreplace: N\n", encoding="ascii")
+    for options in (["--nbval-lax"], ["--nbval-sanitize-with", sanitizer]):
+        arguments = ["-n0", *options, "notebooks/98_small.ipynb"]
+        found = outcomes(arguments, small_course, tmp_path / "report.xml")
+        assert found == {"98_small": ["passed"] * 4}
+
+
+def test_a_notebook_has_a_progress_bar_only_if_someone_watches() -> None:
+    manager, client = start_new_kernel(kernel_name="python3")
+    try:
+        seen = [outputs_of(client, BAR, allow_stdin) for allow_stdin in (True, False)]
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    assert "0/2" in seen[0]
+    assert seen[1] == "3\n"
+
+
+def outputs_of(client: BlockingKernelClient, source: str, allow_stdin: bool) -> str:
+    """Run code in a kernel as a front end does that takes input, or none; return the text it prints."""
+    printed: list[str] = []
+    client.execute_interactive(
+        source,
+        allow_stdin=allow_stdin,
+        timeout=60,
+        output_hook=lambda message: printed.append(message["content"].get("text", "")),
+    )
+    return "".join(printed)

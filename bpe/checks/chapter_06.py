@@ -49,7 +49,7 @@ def exercise_2(make_tokenizer: MakeTokenizer) -> str | None:
     splits = {"train": "abababab" + "cdcdcdcdcdcd", "valid": "xyxyxyxyxyxy", "test": "ab ß"}
     alphabet = sorted(set("".join(splits.values())))
     for limit, size in ((8, len(alphabet) + 1), (100, len(alphabet) + 3), (20, len(alphabet))):
-        tokenizer = make_tokenizer(splits, size, limit)
+        tokenizer = make_tokenizer(dict(splits), size, limit)
         case = (
             f"For the splits {splits}, where make_tokenizer(splits, {size}, {limit}) should learn from "
             f"{splits['train'][:limit]!r}"

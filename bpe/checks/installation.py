@@ -7,12 +7,15 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
 from typing import NamedTuple
 
 from bpe import corpora
 from bpe._files import data_folder
+from bpe.checks import describe, one_line
 
 PYTHONS = ((3, 11), (3, 14))
 
@@ -21,6 +24,7 @@ PURPOSES = {
     "regex": "cutting text before merges: chapter 3 on",
     "tqdm": "progress bars",
     "click": "commands in a terminal",
+    "filelock": "one process at a time in a folder",
     "platformdirs": "finding the data folder",
     "jupyterlab": "running the notebooks",
     "numpy": "arrays: chapter 1 on",
@@ -50,12 +54,23 @@ class Row(NamedTuple):
     to_do: str = ""
 
     def __str__(self) -> str:
-        return f"{self.what:<14} {self.found:<24} {self.to_do}".rstrip()
+        return one_line(f"{self.what:<14} {self.found:<24} {self.to_do}".rstrip())
 
 
 def report() -> list[Row]:
-    """Return a row for everything the course uses: whether it is there, and what to do if it is not."""
+    """Return a row for everything the course uses: whether it is there, and what to do if it is not.
+
+    What can't be found out is "unknown", with the reason.
+    """
     return [python(), *packages(), Row("device", device()), *data(), chinese_font()]
+
+
+def known(what: str, find: Callable[[], Row]) -> Row:
+    """Return the row that `find` returns, or, if it raises, one that says why."""
+    try:
+        return find()
+    except Exception as error:  # a broken package, a folder that can't be read, and the like
+        return Row(what, "unknown", describe(error))
 
 
 def python() -> Row:
@@ -67,7 +82,9 @@ def python() -> Row:
 
 def packages() -> list[Row]:
     """Return a row for each package of the course. Looks the packages up without importing them."""
-    return [_package(name, oldest, purpose) for name, (oldest, purpose) in _wanted().items()]
+    return [
+        known(name, partial(_package, name, oldest, purpose)) for name, (oldest, purpose) in _wanted().items()
+    ]
 
 
 def _wanted() -> dict[str, tuple[str, str]]:
@@ -86,6 +103,8 @@ def _package(name: str, oldest: str, purpose: str) -> Row:
     except metadata.PackageNotFoundError:
         requirement = f'"{name}>={oldest}"' if oldest else name
         return Row(name, "missing", f"pip install {requirement}    ({purpose})")
+    if not version:  # its metadata are damaged
+        return Row(name, "unknown", f"pip install --force-reinstall {name}")
     is_older = _numbers(version) < _numbers(oldest)
     return Row(name, f"{version}, tested: {oldest}" if is_older else version)
 
@@ -100,21 +119,25 @@ def device() -> str:
     If PyTorch is missing or fails, return a text that begins with "none" and gives the reason. A missing
     PyTorch is not imported.
     """
-    if find_spec("torch") is None:
-        return "none: torch is not installed"
     try:
+        if find_spec("torch") is None:
+            return "none: torch is not installed"
         from bpe.minigpt.training import chosen_device
 
         return chosen_device().type
-    except (ImportError, OSError) as error:  # for example, a system library is missing
-        return f"none: torch does not start ({error})"
     except ValueError as error:  # a device that is there but fails
         return f"none: {error}"
+    except Exception as error:  # for example, a system library is missing
+        return f"none: torch does not start ({error})"
 
 
 def data() -> list[Row]:
     """Return the rows of the texts and vocabularies that the chapters read."""
-    return [poems(), wikitext2(), vocabularies()]
+    return [
+        known("Tang poems", poems),
+        known("WikiText-2", wikitext2),
+        known("vocabularies", vocabularies),
+    ]
 
 
 def poems() -> Row:
@@ -123,7 +146,7 @@ def poems() -> Row:
 
     try:
         content = (data_folder() / corpora.TANG_POEMS).read_bytes()
-    except OSError:
+    except FileNotFoundError:
         return Row("Tang poems", "missing", "python prepare_poems.py")
     number = content.count(b"\n")
     found = f"{number:,} poems"
@@ -139,7 +162,10 @@ def wikitext2() -> Row:
     what, command = "WikiText-2", corpora.COMMANDS["wikitext2"]
     if corpora.missing_files("wikitext2"):
         return Row(what, "missing", command)
-    characters = len(corpora.wikitext2("train"))
+    try:
+        characters = len(corpora.wikitext2("train"))
+    except ValueError:  # not UTF-8
+        return Row(what, "damaged", f"{command} --force")
     found = f"{characters:,} characters"
     if characters == EXPECTED["train"].characters:
         return Row(what, found)

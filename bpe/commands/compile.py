@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from importlib.util import find_spec
 
 import click
 
 from bpe.bytepair import BPETokenizer
 from bpe.commands.console import say
+from bpe.counting import FewTokensWarning
 from bpe.subwords.words import WordBPE
 
 # Long enough for compiled code to cut and count it in two parts, with more different pieces than a table has
@@ -25,6 +27,14 @@ def compile_engine() -> None:
     if not find_spec("numba"):
         raise click.ClickException("Numba is not installed; install it with: python -m pip install numba")
     start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewTokensWarning)
+        _use_all()
+    say(f"The compiled engine is ready ({time.perf_counter() - start:.0f} s).")
+
+
+def _use_all() -> None:
+    """Train and encode in every way that has compiled code of its own."""
     for alphabet in ("bytes", "characters"):
         for pattern in ("gpt4", None):
             trained = BPETokenizer.train(
@@ -34,4 +44,3 @@ def compile_engine() -> None:
             whole = BPETokenizer(trained.vocabulary, trained.merges, pattern, whole_pieces=True)
             whole.encode_array(TEXT, engine="compiled")
     WordBPE.train(TEXT, 11_000, engine="compiled", progress=False)
-    say(f"The compiled engine is ready ({time.perf_counter() - start:.0f} s).")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bpe.commands.console import give, log_to_stderr, say
 from bpe.minigpt import experiment
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def minigpt() -> None:
 
 def _print_record(record: dict[str, Any]) -> None:
     bits = f"  {record['bits_per_byte']:.3f} bits per byte" if "bits_per_byte" in record else ""
-    click.echo(
+    say(
         f"step {record['step']:>6,}  {record['characters']:>10,} characters  loss {record['loss']:.3f}  "
         f"{record['tokens_per_second']:>9,} tokens/s{bits}"
     )
@@ -49,12 +50,13 @@ def _print_record(record: dict[str, Any]) -> None:
 def _execute(run: Run, device: str, force: bool) -> None:
     from bpe.minigpt import run as runs
 
-    click.echo(run.folder)
+    log_to_stderr(experiment.log)
+    say(str(run.folder))
     if not force and runs.result(run):
-        click.echo("finished before: ", nl=False)
+        say("finished before: ", nl=False)
     outcome = runs.execute(run, device=device, force=force, report=_print_record, progress=False)
     held_out, parameters = outcome["held_out"], outcome["parameters"]
-    click.echo(
+    say(
         f"{held_out['bits_per_byte']:.3f} bits per byte and {held_out['bits_per_character']:.3f} per "
         f"character of held-out text, after {outcome['characters']:,} characters "
         f"({outcome['tokens']:,} tokens, {outcome['flops']:.2e} operations); parameters: "
@@ -75,7 +77,9 @@ def _execute(run: Run, device: str, force: bool) -> None:
     type=click.IntRange(min=1),
     help="Number of training characters.  [default: that of the profile]",
 )
-@click.option("--force", is_flag=True, help="Delete an earlier run of the same name, and start over.")
+@click.option(
+    "--force", is_flag=True, help="Delete the files of an earlier run of the same name, and start over."
+)
 def train(
     corpus: str,
     tokenizer: str,
@@ -136,9 +140,10 @@ def experiment_(
     sizes = experiment.PROFILES[profile]
     chosen = [name for name in experiment.COMPARED if name in (corpora or sizes.characters_seen)]
     pairs = [(corpus, tokenizer) for corpus in chosen for tokenizer in experiment.COMPARED[corpus]]
+    log_to_stderr(experiment.log)
     for corpus, tokenizer in pairs:
         ids = experiment.encoded(corpus, tokenizer, experiment.texts(corpus).train).ids
-        click.echo(f"{corpus}, {tokenizer}: {len(ids):,} training ids")
+        say(f"{corpus}, {tokenizer}: {len(ids):,} training ids")
     if prepare:
         return
     for seed in seeds or sizes.seeds:
@@ -147,8 +152,8 @@ def experiment_(
             if characters_seen is None:
                 path = table.write(profile)
     if characters_seen is None:
-        click.echo("\n".join(table.lines(profile)))
-        click.echo(path)
+        say("\n".join(table.lines(profile)))
+        say(str(path))
 
 
 @minigpt.command()
@@ -181,4 +186,4 @@ def sample(
     samples = generation.sampled(
         model, tokenizer, prompt, tokens, number, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed
     )
-    click.echo("\n---\n".join(samples))
+    give("\n---\n".join(samples))

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bpe import special
-from bpe._validate import check_integer
+from bpe._validate import check_integer, refuse_surrogates
 from bpe.minigpt.training import mixed_precision
 from bpe.tokenizer import Tokenizer
 
@@ -71,9 +71,11 @@ def score(
     A newline is put before the text, so that the first token has a context too; the newline itself is not
     scored. What the ids can't give back, such as a character that became the unknown token, costs 8 bits for
     each of its bytes in UTF-8, on top of the cost of the unknown token.
-    Raises ValueError for a text without ordinary tokens, for a tokenizer without a token for the newline, and
-    if model and tokenizer do not belong together.
+    Raises TypeError or ValueError for a text that is not a str with UTF-8, and ValueError for one without
+    ordinary tokens, for a tokenizer without a token for the newline, if model and tokenizer do not belong
+    together, and for a model that gives no numbers.
     """
+    refuse_surrogates(text)
     if model.config.vocab_size != tokenizer.vocab_size:
         raise ValueError(
             f"the model has {model.config.vocab_size:,} ids and the tokenizer {tokenizer.vocab_size:,}: "
@@ -90,6 +92,10 @@ def score(
     if not is_ordinary.any():
         raise ValueError("the text is empty or holds special tokens alone, so there is nothing to predict")
     nats = token_costs(model, [*newline, *ids], stride)[len(newline) - 1 :]
+    if nats.isnan().any():
+        raise ValueError(
+            "the model's costs are not numbers: its weights are damaged, or its training diverged"
+        )
     bits = float(nats[is_ordinary].sum()) / math.log(2) + 8 * _lost_bytes(tokenizer, text, ids)
     ordinary_text = _remove_special(tokenizer, text, allowed_special)
     return Score(bits, int(is_ordinary.sum()), _num_bytes(ordinary_text), len(ordinary_text))

@@ -7,13 +7,14 @@ Only the tokenizer differs, and with it the embedding. `bpe.minigpt.run` execute
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bpe import corpora, saving
-from bpe._files import data_folder
+from bpe._files import data_folder, locked
 from bpe.bytepair import BPETokenizer
 from bpe.characters import CharTokenizer
 from bpe.saving import load_tokenizer
@@ -22,11 +23,14 @@ from bpe.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+log = logging.getLogger(__name__)
+
 HELD_OUT_POEMS = 500
 CURVE_CHARACTERS = 30_000  # of WikiText-2's validation text, scored during training
 HELD_OUT_CHARACTERS = 400_000  # of WikiText-2's test text; scoring all of it takes half as long as a run
 MERGES_FROM = 500_000  # characters of WikiText-2, as in chapter 6
 UNKNOWN = "<unk>"
+IDS = "train.npy"
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ def texts(corpus: str) -> Texts:
     way are the same, since nothing is decided by those scores.
     Raises ValueError for another name, and FileNotFoundError, naming the command, if the corpus is missing.
     """
-    if corpus == "tang":
+    if check_name(corpus, "corpus", COMPARED) == "tang":
         poems = corpora.tang_poems()
         if len(poems) <= HELD_OUT_POEMS:
             raise ValueError(
@@ -54,11 +58,16 @@ def texts(corpus: str) -> Texts:
             )
         held_out = "\n".join(poems[-HELD_OUT_POEMS:])
         return Texts("\n".join(poems[:-HELD_OUT_POEMS]) + "\n", held_out, held_out)
-    if corpus == "wikitext2":
-        along_the_way = corpora.wikitext2("valid")[:CURVE_CHARACTERS]
-        held_out = corpora.wikitext2("test")[:HELD_OUT_CHARACTERS]
-        return Texts(corpora.wikitext2("train"), along_the_way, held_out)
-    raise ValueError(f"unknown corpus {corpus!r}: choose from {', '.join(map(repr, COMPARED))}")
+    along_the_way = corpora.wikitext2("valid")[:CURVE_CHARACTERS]
+    held_out = corpora.wikitext2("test")[:HELD_OUT_CHARACTERS]
+    return Texts(corpora.wikitext2("train"), along_the_way, held_out)
+
+
+def check_name(value: str, kind: str, known: Iterable[str]) -> str:
+    """Return the value, which may become the name of a folder. Raises ValueError for an unknown one."""
+    if value not in tuple(known):
+        raise ValueError(f"unknown {kind} {value!r}: choose from {', '.join(map(repr, known))}")
+    return value
 
 
 def sha256(text: str) -> str:
@@ -118,32 +127,42 @@ def encoded(corpus: str, name: str, train: str) -> Encoded:
 
     name: of the tokenizer: a key of TOKENIZERS, or the path of a file that `save` wrote.
     Both are kept in the data folder under encoded/minigpt/, in one folder per tokenizer and training text.
+    One process makes them; others that need them wait for it, and say so in the log.
     """
-    import numpy
+    check_name(corpus, "corpus", COMPARED)
+    folder = data_folder() / "encoded" / "minigpt" / f"{corpus}-{short_name(name)}-{sha256(train)[:8]}"
+    if kept := _load_encoded(folder, name):
+        return kept
+    with locked(folder, wait=log.info):
+        return _load_encoded(folder, name) or _make_encoded(folder, name, train)
 
-    kept = data_folder() / "encoded" / "minigpt"
-    folder = kept / f"{corpus}-{short_name(name)}-{sha256(train)[:8]}"
-    path = folder / "train.npy"
+
+def _make_encoded(folder: Path, name: str, train: str) -> Encoded:
     tokenizer = _open_tokenizer(name, train, folder)
-    size = tokenizer.vocab_size
-    ids = _load_ids(path, size) if saving.folder_owner(folder) == tokenizer.fingerprint else None
+    saving.claim_folder(folder, tokenizer, force=True)
+    saving.write_ids(folder / IDS, saving.to_array(tokenizer.encode(train), tokenizer.vocab_size))
+    ids = _load_ids(folder / IDS, tokenizer.vocab_size)
     if ids is None:
-        saving.claim_folder(folder, tokenizer, force=True)
-        saving.write_ids(path, saving.to_array(tokenizer.encode(train), size))
-        ids = numpy.load(path, mmap_mode="r")
+        raise ValueError("the training text is empty")
     return Encoded(tokenizer, ids)
+
+
+def _load_encoded(folder: Path, name: str) -> Encoded | None:
+    """What an earlier call has made, if it is whole and belongs to the tokenizer."""
+    if (owner := saving.folder_owner(folder)) is None:
+        return None
+    tokenizer = load_tokenizer(folder / saving.TOKENIZER if name in TOKENIZERS else Path(name))
+    ids = _load_ids(folder / IDS, tokenizer.vocab_size) if owner == tokenizer.fingerprint else None
+    return None if ids is None else Encoded(tokenizer, ids)
 
 
 def _load_ids(path: Path, vocab_size: int) -> NDArray[Any] | None:
     """The ids in a file, memory-mapped; None if the file is missing or damaged, or an id is out of range."""
-    import numpy
-
     try:
-        ids: NDArray[Any] = numpy.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, EOFError, ValueError):
+        ids = saving.map_ids(path)
+    except (OSError, ValueError):
         return None
-    fits = ids.ndim == 1 and ids.size and ids.dtype.kind == "u" and ids.max() < vocab_size
-    return ids if fits else None
+    return ids if ids.size and ids.min() >= 0 and ids.max() < vocab_size else None
 
 
 def _open_tokenizer(name: str, train: str, folder: Path) -> Tokenizer:

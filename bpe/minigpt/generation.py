@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from bpe._validate import check_id, check_integer, check_seed
+from bpe._validate import check_id, check_integer, check_number, check_seed, refuse_surrogates
 from bpe.minigpt.model import KeyValueCache, MiniGPT
 from bpe.tokenizer import Tokenizer
 
@@ -77,7 +77,9 @@ def sampled(
     """Sample texts that begin with the prompt; options are those of `generate`.
 
     The unknown token is never sampled, since it has no text, nor is an id that has no token.
+    Raises TypeError or ValueError as `generate`, and for a prompt that is not a text with UTF-8.
     """
+    refuse_surrogates(prompt, "the prompt")
     ids = tokenizer.encode(prompt)
     banned = [
         i for i in range(tokenizer.vocab_size) if i == tokenizer.unknown_id or tokenizer.token(i) is None
@@ -105,6 +107,10 @@ def _choose(
     generator: torch.Generator,
 ) -> Tensor:
     """Sample one id per row: logits of shape (batch, vocab_size) to ids of shape (batch, 1)."""
+    if not logits.isfinite().all():
+        raise ValueError(
+            "the model's logits are not finite: its weights are damaged, or its training diverged"
+        )
     if len(banned):
         logits[:, list(banned)] = -math.inf
     if temperature < COLDEST:
@@ -123,6 +129,8 @@ def _choose(
 
 
 def _check_prompt(model: MiniGPT, prompt: Sequence[int]) -> list[int]:
+    if not isinstance(prompt, Iterable) or isinstance(prompt, (str, bytes)):
+        raise TypeError(f"the prompt must be a list of ids, not {type(prompt).__name__}")
     if not len(prompt):
         raise ValueError("the prompt is empty; a newline is a good beginning")
     return [check_id(i, model.config.vocab_size) for i in prompt]
@@ -131,11 +139,11 @@ def _check_prompt(model: MiniGPT, prompt: Sequence[int]) -> list[int]:
 def _check_sampling(
     model: MiniGPT, temperature: float, top_k: int | None, top_p: float | None, banned: Sequence[int]
 ) -> None:
-    if not 0 <= temperature < math.inf:
-        raise ValueError(f"temperature must be 0 or more, not {temperature}")
+    if not 0 <= check_number(temperature, "temperature") < math.inf:
+        raise ValueError(f"temperature must be 0 or more and finite, not {temperature}")
     if top_k is not None:
         check_integer(top_k, "top_k", least=1)
-    if top_p is not None and not 0 < top_p <= 1:
+    if top_p is not None and not 0 < check_number(top_p, "top_p") <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     if len({check_id(i, model.config.vocab_size) for i in banned}) == model.config.vocab_size:
         raise ValueError("all ids are banned, so there is nothing to sample")

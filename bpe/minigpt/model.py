@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bpe._validate import check_integer
+from bpe._validate import check_integer, check_number
 
 INITIAL_STD = 0.02  # standard deviation of the initial weights, as in GPT-2
 
@@ -46,7 +46,7 @@ class MiniGPTConfig:
             raise ValueError(
                 f"embedding_dim {self.embedding_dim} must be a multiple of num_heads {self.num_heads}"
             )
-        if not 0 <= self.dropout < 1:
+        if not 0 <= check_number(self.dropout, "dropout") < 1:
             raise ValueError(f"dropout must be 0 or more and below 1, not {self.dropout}")
 
     @property

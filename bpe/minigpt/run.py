@@ -8,6 +8,7 @@ The folder is data/runs/NAME/:
     checkpoint.pt    the state of training; a stopped run continues from here
     samples.txt      the samples alone, the first from before training
     result.json      the outcome, written last: a run that has it is finished
+    .lock            locked by the process that executes the run
 """
 
 from __future__ import annotations
@@ -17,18 +18,17 @@ import json
 import math
 import os
 import platform
-import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from bpe._files import data_folder, remove_left_over, write_atomically
+from bpe._files import data_folder, locked, read_json, read_text, remove_left_over, write_atomically
 from bpe._progress import show_progress
-from bpe._validate import check_integer, check_seed
+from bpe._validate import check_finite, check_integer, check_seed
 from bpe.corpora import poems
 from bpe.minigpt import checkpoints, experiment
 from bpe.minigpt.evaluation import Score, score
@@ -45,6 +45,23 @@ Report = Callable[[Record], object]
 REPORTS = 50  # lines of metrics in a run
 SAMPLE_CHARACTERS = 80  # more than the longest of the four forms of poems: 64 and a newline
 SAMPLING = {"temperature": 0.8, "top_p": 0.95}
+# What a result.json must hold for the table and the command; it holds more.
+RESULT = {
+    "corpus": str,
+    "tokenizer": str,
+    "seed": int,
+    "parameters": {"embedding": int, "body": int},
+    "held_out": {"bits_per_byte": float, "bits_per_character": float},
+    "curve": list,
+    "machine": dict,
+    "characters_per_token": float,
+    **dict.fromkeys(("tokens", "characters", "flops", "tokens_per_second"), int),
+}
+RUN = {"run": dict, "fingerprint": str, "config": dict, "settings": dict}
+TOTALS = ("tokens", "characters", "bytes", "flops", "seconds")
+# In the order in which --force deletes them: what is left of a run can be told from a whole one.
+FILES = ("result.json", "checkpoint.pt", "metrics.jsonl", "samples.txt", "run.json", TOKENIZER)
+LARGEST_FILE = 100_000_000  # bytes of a file of JSON
 START_OVER = "To start over, delete the run's folder, or give --force to `minigpt train`."
 
 
@@ -62,10 +79,8 @@ class Run:
     characters_seen: int | None = None
 
     def __post_init__(self) -> None:
-        if self.profile not in experiment.PROFILES:
-            raise ValueError(
-                f"unknown profile {self.profile!r}: choose from {', '.join(experiment.PROFILES)}"
-            )
+        experiment.check_name(self.profile, "profile", experiment.PROFILES)
+        experiment.check_name(self.corpus, "corpus", experiment.COMPARED)
         check_seed(self.seed)
         if self.characters_seen is not None:
             check_integer(self.characters_seen, "characters_seen", least=1)
@@ -112,7 +127,7 @@ def result(run: Run) -> Record | None:
 
 def read_result(path: Path) -> Record:
     """Read a result.json. Raises FileNotFoundError, and ValueError if the file is damaged."""
-    return _read_json(path, "corpus", "tokenizer", "seed", "parameters", "held_out", "curve", "machine")
+    return _read_json(path, RESULT)
 
 
 def execute(
@@ -125,10 +140,11 @@ def execute(
 ) -> Record:
     """Execute a run, or continue it where it was stopped, and return its outcome, which result.json keeps.
 
-    force: delete what an earlier run of the same name left.
+    force: delete the files of an earlier run of the same name.
     report: called with each line of metrics.
     progress: whether to show a bar, as in `BPETokenizer.train`.
-    Raises ValueError if the folder holds another run, or is damaged.
+    Raises ValueError if the folder holds another run, or is damaged, or if the training diverges, and
+    InUseError if another process executes the run.
     """
     if force:
         chosen_device(device)  # refuse a wrong name before deleting anything
@@ -139,11 +155,15 @@ def execute(
     tokens_per_step = run.sizes.settings["batch_size"] * config.block_size
     steps = math.ceil(run.characters / (tokens_per_step * characters_per_token))
     settings = TrainingSettings(steps, seed=run.seed, **run.sizes.settings)
-    _claim(run.folder, tokenizer, _describe(run, texts, tokenizer, config, settings), force)
-    if finished := result(run):
+    asked = _describe(run, texts, tokenizer, config, settings)
+    if not force and (finished := _finished(run, asked)):
         return finished
-    trainer = Trainer(config, settings, encoded.ids, tokenizer.fingerprint, device)
-    return _train(run, texts, tokenizer, trainer, report, progress)
+    with locked(run.folder):
+        _claim(run.folder, tokenizer, asked, force)
+        if finished := result(run):
+            return finished
+        trainer = Trainer(config, settings, encoded.ids, tokenizer.fingerprint, device)
+        return _train(run, texts, tokenizer, trainer, report, progress)
 
 
 def _train(
@@ -178,6 +198,8 @@ def _train(
         if trainer.step not in report_at:
             continue
         loss = float(torch.stack(losses).mean())  # waits for the device, so the clock is read after it
+        if not math.isfinite(loss):
+            raise ValueError(f"the loss is {loss} at step {trainer.step:,}: the training has diverged")
         interval = time.perf_counter() - clock
         seconds += interval
         record = {
@@ -250,8 +272,8 @@ def _summarise(
         "tokenizer": experiment.short_name(run.tokenizer),
         "fingerprint": trainer.fingerprint,
         "parameters": trainer.model.num_parameters()._asdict(),
-        **{key: last[key] for key in ("tokens", "characters", "bytes", "flops", "seconds")},
-        "tokens_per_second": round(last["tokens"] / last["seconds"]),
+        **{key: last[key] for key in TOTALS},
+        "tokens_per_second": round(last["tokens"] / max(last["seconds"], 0.001)),  # rounded to 0.001
         "characters_per_token": round(characters_per_token, 4),
         "held_out": {
             **held_out._asdict(),
@@ -289,14 +311,21 @@ def _describe(
     }
 
 
-def _claim(folder: Path, tokenizer: Tokenizer, asked: Record, force: bool) -> None:
-    """Make the folder this run's. Raises ValueError if it holds another run."""
-    path = folder / "run.json"
-    if force and folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_left_over(folder)
+def _finished(run: Run, asked: Record) -> Record | None:
+    """The outcome, if the run is finished. Raises ValueError if the folder holds another run."""
+    path = run.folder / "run.json"
     if path.is_file():
+        _refuse_another(path, json.loads(_to_json(asked)))
+    return result(run)
+
+
+def _claim(folder: Path, tokenizer: Tokenizer, asked: Record, force: bool) -> None:
+    """Make the folder, which is locked, this run's. Raises ValueError if it holds another run."""
+    path = folder / "run.json"
+    remove_left_over(folder)
+    if force:
+        _clear(folder)
+    elif path.is_file():
         _refuse_another(path, json.loads(_to_json(asked)))
     if folder_owner(folder) != tokenizer.fingerprint:
         tokenizer.save(folder / TOKENIZER)
@@ -304,8 +333,16 @@ def _claim(folder: Path, tokenizer: Tokenizer, asked: Record, force: bool) -> No
         _write_text(path, _to_json(asked, indent=1))
 
 
+def _clear(folder: Path) -> None:
+    """Delete the files of a run, and nothing else that is in its folder. Raises ValueError for a link."""
+    if folder.is_symlink():
+        raise ValueError(f"{folder} is a link, so --force deletes nothing there: delete it yourself")
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+
+
 def _refuse_another(path: Path, asked: Record) -> None:
-    kept = _read_json(path, "run", "fingerprint", "config", "settings")
+    kept = _read_json(path, RUN)
     if not isinstance(kept.get("texts"), dict):
         # Earlier runs noted a hash of another kind, or none: their other entries have to tell them apart.
         kept["texts"] = asked["texts"]
@@ -326,14 +363,28 @@ def _resume(checkpoint: Path, trainer: Trainer, report_at: set[int]) -> list[Rec
     expected = [0, *sorted(step for step in report_at if step <= trainer.step)]
     try:
         # Not splitlines: JSON allows characters in a sample that end a line there, such as U+0085.
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = read_text(path, LARGEST_FILE).split("\n")
         records: list[Record] = [json.loads(line) for line in lines if line]
         records = [record for record in records if record["step"] <= trainer.step]
         if [record["step"] for record in records] != expected:
             raise ValueError(f"it does not hold all lines up to the checkpoint, of step {trainer.step:,}")
-    except (OSError, ValueError, LookupError, TypeError) as error:
+        for record in records:
+            _check_record(record)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise _damage(path, error) from error
     return records
+
+
+def _check_record(record: Record) -> None:
+    """Raise TypeError, ValueError or KeyError unless a line of metrics is as `_train` writes it."""
+    check_integer(record["step"], "step")
+    for key in (*TOTALS, "loss", "tokens_per_second") if record["step"] else ():
+        if check_finite(record[key], key) < 0:
+            raise ValueError(f"its {key} is {record[key]} at step {record['step']:,}")
+    if "bits_per_byte" in record:
+        check_finite(record["bits_per_byte"], "bits_per_byte")
+    if not all(isinstance(sample, str) for sample in record.get("samples", [])):
+        raise TypeError(f"its samples are not texts at step {record['step']:,}")
 
 
 def _write_records(folder: Path, records: list[Record]) -> None:
@@ -347,24 +398,37 @@ def _write_records(folder: Path, records: list[Record]) -> None:
 
 
 def _to_json(content: Record, indent: int | None = None) -> str:
-    return json.dumps(checkpoints.python_numbers(content), indent=indent, ensure_ascii=False)
+    return json.dumps(checkpoints.python_numbers(content), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def _write_text(path: Path, text: str) -> None:
     write_atomically(path, text.encode("utf-8"))
 
 
-def _read_json(path: Path, *keys: str) -> Record:
-    """Read the object in a file, which must have these keys. Raises ValueError if the file is damaged."""
+def _read_json(path: Path, form: Mapping[str, Any]) -> Record:
+    """Read the object in a file. Raises OSError, and ValueError if it does not have the form."""
     try:
-        content: Record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        content = read_json(path, LARGEST_FILE)
+        _check_form(content, form)
+    except (TypeError, ValueError) as error:
         raise _damage(path, error) from error
+    return dict(content)
+
+
+def _check_form(content: object, form: Mapping[str, Any]) -> None:
+    """Raise TypeError or ValueError unless `content` is a dict with these entries, of these types."""
     if not isinstance(content, dict):
-        raise _damage(path, "it does not hold an object")
-    if missing := [key for key in keys if key not in content]:
-        raise _damage(path, f"it has no {missing[0]!r}")
-    return content
+        raise TypeError("it does not hold an object")
+    for name, kind in form.items():
+        if name not in content:
+            raise ValueError(f"it has no {name!r}")
+        if isinstance(kind, dict):
+            _check_form(content[name], kind)
+        elif kind in (int, float):
+            if check_finite(content[name], name) < 0 or (kind is int and not isinstance(content[name], int)):
+                raise ValueError(f"its {name!r} is {content[name]}")
+        elif not isinstance(content[name], kind):
+            raise TypeError(f"its {name!r} is not of type {kind.__name__}")
 
 
 def _damage(path: Path, reason: object) -> ValueError:

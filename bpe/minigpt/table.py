@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bpe._files import locked
 from bpe.minigpt import experiment, results
 from bpe.minigpt.run import read_result, runs_folder
 
 Record = dict[str, Any]
+
+KEYS = ("corpus", "tokenizer", "seed")
 
 
 def name(profile: str) -> str:
@@ -19,28 +22,48 @@ def name(profile: str) -> str:
 
 
 def outcomes(profile: str) -> list[Record]:
-    """Results of the finished runs of a profile, in the order of `experiment.COMPARED`, then of the seeds."""
+    """Results of the finished runs of a profile, in the order of `experiment.COMPARED`, then of the seeds.
+
+    Raises ValueError for an unknown profile, and for a result that is damaged or that of another run.
+    """
+    experiment.check_name(profile, "profile", experiment.PROFILES)
     found = []
     for corpus, tokenizers in experiment.COMPARED.items():
         for tokenizer in tokenizers:
-            paths = runs_folder().glob(f"{corpus}-{tokenizer}-{profile}-seed*/result.json")
-            found += sorted(map(read_result, paths), key=lambda outcome: int(outcome["seed"]))
-    return found
+            start = f"{corpus}-{tokenizer}-{profile}-seed"
+            for path in runs_folder().glob(f"{start}*/result.json"):
+                seed = path.parent.name.removeprefix(start)
+                if seed.isdecimal():  # else a copy, or some other folder
+                    outcome = read_result(path)
+                    if (corpus, tokenizer, seed) != tuple(str(outcome[key]) for key in KEYS):
+                        raise ValueError(f"{path} is the result of another run than its folder names")
+                    found.append(outcome)
+    return sorted(found, key=_place)
+
+
+def _place(outcome: Record) -> tuple[int, int, int]:
+    tokenizers = experiment.COMPARED[outcome["corpus"]]
+    corpus = list(experiment.COMPARED).index(outcome["corpus"])
+    return corpus, tokenizers.index(outcome["tokenizer"]), outcome["seed"]
 
 
 def write(profile: str) -> Path:
-    """Write the table of all finished runs of a profile, and return its path."""
-    runs = outcomes(profile)
-    return results.write(
-        name(profile),
-        {
-            "command": results.COMMANDS.get(name(profile), f"a run of profile {profile}"),
-            "profile": profile,
-            "unit": "bits per byte and per character of held-out text; spread: largest less smallest",
-            "summary": summary(runs),
-            "runs": runs,
-        },
-    )
+    """Write the table of all finished runs of a profile, and return its path.
+
+    Processes that finish runs at the same time write one after the other, so that no run is left out.
+    """
+    with locked(runs_folder(), wait=lambda message: None):  # it takes no time worth a message
+        runs = outcomes(profile)
+        return results.write(
+            name(profile),
+            {
+                "command": results.COMMANDS.get(name(profile), f"a run of profile {profile}"),
+                "profile": profile,
+                "unit": "bits per byte and per character of held-out text; spread: largest less smallest",
+                "summary": summary(runs),
+                "runs": runs,
+            },
+        )
 
 
 def summary(runs: list[Record]) -> list[Record]:

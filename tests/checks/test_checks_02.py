@@ -52,6 +52,15 @@ def shown_one_by_one(chunks):
     yield from shown(chunks)
 
 
+def for_ever(chunks):
+    while True:
+        yield "月a"
+
+
+def a_number(chunks):
+    return 5
+
+
 ANSWERS = [
     (check.exercise_1, starts, "correct"),
     (check.exercise_1, len, "not yet. For 'é', which is c3 a9, you return 2; it should be 1"),
@@ -73,6 +82,13 @@ ANSWERS = [
     (check.exercise_3, shown_at_the_end, "string 4 of 5 is ''; it should be '🙂'"),
     (check.exercise_3, shown_without_empty_strings, "string 1 of 2 is '月a'; it should be ''"),
     (check.exercise_3, lambda chunks: [], "you return 0 strings; it should be 2"),
+    (check.exercise_3, for_ever, "string 1 of 2 is '月a'; it should be ''"),
+    (check.exercise_3, lambda chunks: shown(chunks) * 2, "you return more than 2 strings; it should be 2"),
+    (
+        check.exercise_3,
+        a_number,
+        "What a_number([b'\\xe6\\x9c', b'\\x88a']) returned cannot be checked: TypeE",
+    ),
     (check.exercise_3, lambda chunks: [chunk.decode() for chunk in chunks], "raised UnicodeDecodeError"),
 ]
 

@@ -166,3 +166,38 @@ def test_looking_up_is_light():
         "print({'numpy', 'torch', 'matplotlib', 'datasets', 'opencc', 'regex'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+@pytest.mark.parametrize("kind", [OSError, RuntimeError, AttributeError])
+def test_a_torch_that_fails_in_any_way(monkeypatch, kind):
+    def fail(name):
+        raise kind("no")
+
+    monkeypatch.setattr(installation, "find_spec", fail)
+    assert installation.device() == "none: torch does not start (no)"
+
+
+def test_a_package_without_its_metadata(monkeypatch):
+    monkeypatch.setattr(metadata, "version", lambda name: None)
+    row = Row("opencc", "unknown", "pip install --force-reinstall opencc")
+    assert row in installation.packages()
+
+
+def test_a_damaged_corpus(monkeypatch, tmp_path):
+    monkeypatch.setenv("BPE_DATA", str(tmp_path))
+    (tmp_path / "wikitext2").mkdir()
+    for split in ("train", "valid", "test"):
+        (tmp_path / "wikitext2" / f"{split}.txt").write_bytes(b"\xff")
+    assert installation.wikitext2() == Row("WikiText-2", "damaged", "python -m bpe wikitext2 --force")
+
+
+def test_data_that_cannot_be_read_do_not_stop_the_report(monkeypatch):
+    monkeypatch.setenv("BPE_DATA", "~no_such_user/data")
+    rows = {row.what: row for row in installation.report()}
+    for what in ("Tang poems", "WikiText-2", "vocabularies"):
+        assert rows[what].found == "unknown"
+        assert rows[what].to_do.startswith("ValueError: BPE_DATA is '~no_such_user/data'")
+
+
+def test_a_row_shows_what_is_invisible():
+    assert str(Row("a", "b\x1b[2J\u202e", "c")).split() == ["a", r"b\x1b[2J\u202e", "c"]

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from bpe import CharTokenizer, corpora
 from bpe.__main__ import main
+from bpe._files import locked
 from bpe.minigpt import experiment, results
 from bpe.minigpt.experiment import Profile
 
@@ -88,6 +89,51 @@ def test_sample(data):
     assert [len(text.rstrip("\n")) <= 22 for text in result.stdout.split("\n---\n")] == [True, True]
     assert all(text.startswith("明月") for text in result.stdout.split("\n---\n"))
     assert run(*arguments, "--device", "cpu").stdout == result.stdout
+
+
+def test_samples_that_a_terminal_would_obey(data, monkeypatch):
+    """On a terminal what is invisible is shown; a file gets the exact text."""
+    from bpe.minigpt import generation
+
+    run("train", "--corpus", "tang", "--tokenizer", "characters", "--device", "cpu")
+    folder = data / "runs" / "tang-characters-tiny-seed0"
+    monkeypatch.setattr(generation, "sampled", lambda *_, **__: ["\x1b]0;title\x07a\u202eb\r\n月"])
+    assert run("sample", folder).stdout_bytes == "\x1b]0;title\x07a\u202eb\r\n月\n".encode()
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
+    assert run("sample", folder).stdout == "␛]0;title␇a[U+202E]b␍\n月\n"
+
+
+def test_a_model_that_gives_no_numbers(data):
+    import torch
+
+    run("train", "--corpus", "tang", "--tokenizer", "characters", "--device", "cpu")
+    folder = data / "runs" / "tang-characters-tiny-seed0"
+    content = torch.load(folder / "checkpoint.pt", weights_only=True)
+    content["model"]["norm.weight"][:] = float("nan")
+    torch.save(content, folder / "checkpoint.pt")
+    assert "the model's logits are not finite" in failed(run("sample", folder))
+    content["config"]["num_layers"] = 10**6
+    torch.save(content, folder / "checkpoint.pt")
+    assert "checkpoint.pt is damaged: it states 1000000 layers" in failed(run("sample", folder))
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_run_that_another_process_executes(data, force):
+    folder = data / "runs" / "tang-bytes-tiny-seed0"
+    arguments = ("train", "--corpus", "tang", "--tokenizer", "bytes", "--device", "cpu", *force)
+    with locked(folder):
+        message = failed(run(*arguments))
+    assert message.strip() == f"Error: {folder}: Another process is using this folder"
+    assert run(*arguments).exit_code == 0
+
+
+@pytest.mark.parametrize("device", ["abacus", "meta", "vulkan", "", "auto:1", "cuda:99"])
+def test_a_device_that_is_not_here(device):
+    arguments = ("train", "--corpus", "tang", "--tokenizer", "bytes", "--device", device)
+    message = failed(run(*arguments)).strip()
+    assert message.startswith(f"Error: no device {device!r} here: ")
+    assert len(message.splitlines()) == 1
+    assert len(message) < 250
 
 
 def test_experiment_makes_all_runs_and_repeats_none(data):

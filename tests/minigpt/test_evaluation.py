@@ -157,6 +157,28 @@ def test_impossible_scores(text, options, message):
         score(model, CharTokenizer("\nab"), text, **options)
 
 
+@pytest.mark.parametrize("text", [b"a", 5, None, ["a"]])
+def test_texts_that_are_not_texts(text):
+    with pytest.raises(TypeError, match="text must be a str, not"):
+        score(Bigrams([[1 / 3] * 3] * 3), CharTokenizer("\nab"), text)
+
+
+def test_a_text_without_utf_8():
+    with pytest.raises(ValueError, match=r"lone surrogate U\+D83D at position 1"):
+        score(Bigrams([[1 / 3] * 3] * 3), CharTokenizer("\nab"), "a\ud83d")
+
+
+@pytest.mark.parametrize("stride", [True, 1.0, "1", math.nan])
+def test_a_stride_that_is_not_an_integer(stride):
+    with pytest.raises(TypeError, match="stride must be an integer"):
+        score(Bigrams([[1 / 3] * 3] * 3), CharTokenizer("\nab"), "a", stride=stride)
+
+
+def test_a_model_that_gives_no_numbers():
+    with pytest.raises(ValueError, match="the model's costs are not numbers"):
+        score(Bigrams([[math.nan] * 3] * 3), CharTokenizer("\nab"), "a")
+
+
 def test_a_model_of_another_size():
     with pytest.raises(ValueError, match="the model has 3 ids and the tokenizer 2"):
         score(Bigrams([[1 / 3] * 3] * 3), CharTokenizer("\na"), "a")

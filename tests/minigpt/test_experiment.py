@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import threading
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +14,7 @@ torch = pytest.importorskip("torch")
 import numpy  # noqa: E402
 
 from bpe import BPETokenizer  # noqa: E402
+from bpe._files import LOCK, InUseError, locked  # noqa: E402
 from bpe.minigpt import checkpoints, experiment, generation, results  # noqa: E402
 from bpe.minigpt import run as experiment_run  # noqa: E402
 from bpe.minigpt import table as experiment_table  # noqa: E402
@@ -138,7 +140,7 @@ def run():
 def test_a_run_leaves_all_that_is_promised(run):
     records = []
     outcome = execute(run, device="cpu", report=records.append, progress=False)
-    assert {path.name for path in run.folder.iterdir()} == {
+    assert {path.name for path in run.folder.iterdir()} - {LOCK} == {
         "run.json",
         "tokenizer.json",
         "metrics.jsonl",
@@ -187,6 +189,127 @@ def test_a_run_that_is_stopped_and_repeated_ends_the_same(run):
     ]
 
 
+class Killed(BaseException):
+    """What stops a run as SIGKILL does, with nothing after it."""
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_run_that_is_killed_at_any_write_ends_the_same(monkeypatch, after):
+    run = Run("tang", "characters", "test", characters_seen=120)
+
+    def files():
+        kept = {path.name: path.read_text(encoding="utf-8") for path in run.folder.glob("[ms]*s.*")}
+        lines = kept.pop("metrics.jsonl").split("\n")
+        return kept, [without_times(json.loads(line)) for line in lines if line]
+
+    whole = without_times(execute(run, device="cpu", progress=False))
+    expected = files()
+    writes, write, left = 0, experiment_run.write_atomically, None
+
+    def kill(path, data):
+        nonlocal writes, left
+        writes += 1
+        if left is not None:
+            left -= 1
+        if left == 0 and not after:
+            raise Killed
+        write(path, data)
+        if left == 0:
+            raise Killed
+
+    monkeypatch.setattr(experiment_run, "write_atomically", kill)
+    monkeypatch.setattr(checkpoints, "write_atomically", kill)
+    execute(run, device="cpu", force=True, progress=False)
+    assert writes > 12
+    for number in range(1, writes + 1):
+        left = number
+        with pytest.raises(Killed):
+            execute(run, device="cpu", force=True, progress=False)
+        left = None
+        assert without_times(execute(run, device="cpu", progress=False)) == whole
+        assert files() == expected
+
+
+def test_one_process_at_a_time_executes_a_run(run):
+    with locked(run.folder), pytest.raises(InUseError, match="Another process is using this folder"):
+        execute(run, device="cpu", progress=False)
+    with locked(run.folder), pytest.raises(InUseError):
+        execute(run, device="cpu", force=True, progress=False)
+    execute(run, device="cpu", progress=False)
+    with locked(run.folder):
+        execute(run, device="cpu", progress=False)  # a finished run is only read
+
+
+def wait_for(function, folder, caplog=None):
+    """Call a function in a thread while the folder is locked; return what it gives afterwards."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    with locked(folder):
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+        assert not found
+    thread.join(60)
+    return found[0]
+
+
+def test_ids_are_made_by_one_process_and_others_wait(caplog):
+    caplog.set_level("INFO")
+    train = experiment.texts("tang").train
+    folder = Path(experiment.encoded("tang", "bytes", train).ids.filename).parent
+    (folder / "train.npy").unlink()
+    encoded = wait_for(lambda: experiment.encoded("tang", "bytes", train), folder)
+    assert encoded.tokenizer.decode(encoded.ids.tolist()) == train
+    assert f"Another process is using {folder}: waiting for it to finish." in caplog.text
+    with locked(folder):
+        experiment.encoded("tang", "bytes", train)  # complete ids are only read
+
+
+def test_tables_are_written_one_after_the_other(run):
+    execute(run, device="cpu", progress=False)
+    path = wait_for(lambda: experiment_table.write("test"), experiment_run.runs_folder())
+    assert len(json.loads(path.read_text(encoding="utf-8"))["runs"]) == 1
+
+
+def test_force_deletes_the_files_of_a_run_and_nothing_else(run, tmp_path):
+    execute(run, device="cpu", progress=False)
+    (run.folder / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "precious.json").write_text("{}", encoding="utf-8")
+    (run.folder / "more").mkdir()
+    result = run.folder / "result.json"
+    result.unlink()
+    try:
+        result.symlink_to(tmp_path / "precious.json")
+    except OSError:
+        pytest.skip("no symbolic links here")
+    execute(run, device="cpu", force=True, progress=False)
+    assert (run.folder / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert (run.folder / "more").is_dir()
+    assert (tmp_path / "precious.json").read_text(encoding="utf-8") == "{}"
+    assert not result.is_symlink()
+
+
+def test_force_does_not_follow_a_link_out(run, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "result.json").write_text("mine", encoding="utf-8")
+    run.folder.parent.mkdir(parents=True)
+    try:
+        run.folder.symlink_to(elsewhere, target_is_directory=True)
+    except OSError:
+        pytest.skip("no symbolic links here")
+    with pytest.raises(ValueError, match="is a link, so --force deletes nothing there"):
+        execute(run, device="cpu", force=True, progress=False)
+    assert (elsewhere / "result.json").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_training_that_diverges_says_so(run, monkeypatch):
+    wild = dataclasses.replace(TINY, settings={**TINY.settings, "learning_rate": 1e30})
+    monkeypatch.setitem(experiment.PROFILES, "test", wild)
+    with pytest.raises(ValueError, match=r"the loss is (nan|inf) at step \d+: the training has diverged"):
+        execute(run, device="cpu", progress=False)
+
+
 @pytest.fixture
 def stopped(run):
     """A run that has a checkpoint and no result."""
@@ -201,6 +324,60 @@ def test_a_damaged_run_says_so_and_how_to_start_over(stopped, name, content):
     (stopped.folder / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(ValueError, match=rf"{name} is .*damaged.*delete the run's folder, or give --force"):
         execute(stopped, device="cpu", progress=False)
+
+
+def test_a_result_with_other_types_is_damaged(run):
+    content = json.loads(json.dumps(execute(run, device="cpu", progress=False)))
+    changes = [
+        {"seed": True},
+        {"seed": "1"},
+        {"seed": -1},
+        {"corpus": ["tang"]},
+        {"parameters": []},
+        {"parameters": {"embedding": 5, "body": None}},
+        {"parameters": {"embedding": 5, "body": 1.5}},
+        {"held_out": {}},
+        {"held_out": {"bits_per_byte": "2", "bits_per_character": 2}},
+        {"held_out": {"bits_per_byte": float("nan"), "bits_per_character": 2}},
+        {"held_out": {"bits_per_byte": 10**400, "bits_per_character": 2}},
+        {"flops": 10**400},
+        {"tokens": {"a": 1}},
+    ]
+    for change in changes:
+        (run.folder / "result.json").write_text(json.dumps(content | change), encoding="utf-8")
+        for read in (lambda: experiment_run.result(run), lambda: experiment_table.write("test")):
+            with pytest.raises(ValueError, match=r"result\.json is damaged: .*give --force"):
+                read()
+
+
+def test_a_line_of_metrics_with_other_types_is_damaged(stopped):
+    path = stopped.folder / "metrics.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    changes = [
+        {"step": True},
+        {"step": "1"},
+        {"seconds": float("nan")},
+        {"seconds": -1},
+        {"seconds": None},
+        {"tokens": "many"},
+        {"flops": 10**400},
+        {"samples": 5},
+        {"samples": [5]},
+        {"bits_per_byte": []},
+    ]
+    for change in changes:
+        changed = json.dumps(json.loads(lines[1]) | change)
+        path.write_text("\n".join([lines[0], changed, *lines[2:]]) + "\n", encoding="utf-8")
+        with pytest.raises(ValueError, match=r"metrics\.jsonl is damaged: .*give --force"):
+            execute(stopped, device="cpu", progress=False)
+
+
+@pytest.mark.parametrize("name", ["run.json", "metrics.jsonl", "result.json"])
+def test_a_file_of_a_run_that_no_json_reader_likes(stopped, name):
+    for content in ("[" * 100_000, "9" * 5000, '{"a": NaN}', '{"run": 1, "run": 2}'):
+        (stopped.folder / name).write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match=rf"{name} is damaged: .*give --force"):
+            execute(stopped, device="cpu", progress=False)
 
 
 def test_a_line_of_metrics_that_is_missing_is_noticed(stopped):
@@ -296,7 +473,11 @@ def test_each_tokenizer_and_seed_has_a_folder_of_its_own():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"profile": "huge"}, "unknown profile 'huge': choose from tiny, small, gpu"),
+        ({"profile": "huge"}, "unknown profile 'huge': choose from 'tiny', 'small', 'gpu'"),
+        (
+            {"corpus": "../tang", "characters_seen": 5},
+            r"unknown corpus '\.\./tang': choose from 'tang', 'wikitext2'",
+        ),
         ({"seed": -1}, "seed must be 0 or more"),
         ({"seed": 2**64}, r"seed must be below 2\*\*64"),
         ({"characters_seen": 0}, "characters_seen must be 1 or more"),
@@ -327,6 +508,42 @@ def test_the_table_of_all_runs():
     assert row["bits_per_byte_spread"] == pytest.approx(abs(values[0] - values[1]), abs=1e-4)
     assert row["parameters"]["embedding"] == (256 + 16) * 16
     assert len(list(experiment_table.lines("test"))) == 3
+
+
+def test_the_table_takes_no_copies_and_no_results_of_other_runs(run):
+    execute(run, device="cpu", progress=False)
+    whole = (run.folder / "result.json").read_text(encoding="utf-8")
+    for name in (f"{run.folder.name} (copy)", f"{run.folder.name}0 copy"):
+        copy = run.folder.with_name(name)
+        copy.mkdir()
+        (copy / "result.json").write_text(whole, encoding="utf-8")
+    assert len(experiment_table.outcomes("test")) == 1
+    other = run.folder.with_name("tang-characters-test-seed7")
+    other.mkdir()
+    (other / "result.json").write_text(whole, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"seed7.result\.json is the result of another run"):
+        experiment_table.outcomes("test")
+    with pytest.raises(ValueError, match=r"unknown profile '\.\./\.\.': choose from"):
+        experiment_table.outcomes("../..")
+
+
+@pytest.mark.parametrize(
+    "name", ["...json", "..json.json", "a b\u3000.json", "\x1b[2J.json", "x" * 100 + ".json"]
+)
+def test_no_name_of_a_tokenizer_leaves_the_folder_of_runs(tmp_path, monkeypatch, name):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    path = tmp_path / name
+    try:
+        BPETokenizer([bytes([value]) for value in range(256)]).save(path)
+    except OSError:
+        pytest.skip("no such name here")
+    for given in (path, Path("..") / name):
+        run = Run("tang", str(given), "test")
+        folder = run.folder.resolve()
+        assert folder.parent == experiment_run.runs_folder().resolve()
+        execute(run, device="cpu", progress=False)
+    assert {entry.name for entry in tmp_path.iterdir()} <= {name, "here", "data", "results"}
 
 
 def test_ids_without_a_token_are_never_sampled():

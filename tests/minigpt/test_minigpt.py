@@ -10,7 +10,8 @@ import numpy  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from bpe.minigpt.generation import generate, window_start  # noqa: E402
+from bpe import CharTokenizer  # noqa: E402
+from bpe.minigpt.generation import generate, sampled, window_start  # noqa: E402
 from bpe.minigpt.model import KeyValueCache, MiniGPT, MiniGPTConfig  # noqa: E402
 
 SMALL = MiniGPTConfig(vocab_size=50, block_size=16, embedding_dim=32, num_heads=4, num_layers=2, dropout=0.0)
@@ -47,8 +48,12 @@ def test_impossible_sizes(sizes, message):
 def test_sizes_of_the_wrong_type():
     with pytest.raises(TypeError, match="num_heads must be an integer, not float"):
         MiniGPTConfig(10, num_heads=4.0)
-    with pytest.raises(TypeError):
-        MiniGPTConfig(10, dropout="0.1")
+    for dropout in ("0.1", None, True, [0.1], torch.tensor(0.1)):
+        with pytest.raises(TypeError, match="dropout must be a number, not"):
+            MiniGPTConfig(10, dropout=dropout)
+    for value in (True, None, "3", math.nan):
+        with pytest.raises(TypeError, match="num_layers must be an integer"):
+            MiniGPTConfig(10, num_layers=value)
 
 
 def test_number_of_parameters(model):
@@ -202,8 +207,10 @@ def test_generation_leaves_torch_and_the_model_as_they_were(model):
     [
         ([], {}, "the prompt is empty"),
         ([50], {}, "id 50 is out of range: ids go from 0 to 49"),
-        ([1], {"temperature": -1}, "temperature must be 0 or more, not -1"),
-        ([1], {"temperature": math.nan}, "temperature must be 0 or more, not nan"),
+        ([1], {"temperature": -1}, "temperature must be 0 or more and finite, not -1"),
+        ([1], {"temperature": math.nan}, "temperature must be 0 or more and finite, not nan"),
+        ([1], {"temperature": math.inf}, "temperature must be 0 or more and finite, not inf"),
+        ([1], {"top_p": math.nan}, "top_p must be above 0 and at most 1, not nan"),
         ([1], {"top_k": 0}, "top_k must be 1 or more, not 0"),
         ([1], {"top_p": 0.0}, "top_p must be above 0 and at most 1, not 0.0"),
         ([1], {"num_samples": 0}, "num_samples must be 1 or more"),
@@ -214,6 +221,45 @@ def test_generation_leaves_torch_and_the_model_as_they_were(model):
 def test_impossible_sampling(model, prompt, options, message):
     with pytest.raises(ValueError, match=message):
         generate(model, prompt, 1, **options)
+
+
+@pytest.mark.parametrize("value", [True, "1", [1], 1j])
+@pytest.mark.parametrize("name", ["temperature", "top_k", "top_p", "num_samples", "seed"])
+def test_sampling_with_what_is_not_a_number(model, name, value):
+    with pytest.raises(TypeError, match=f"{name} must be a"):
+        generate(model, [1], 1, **{name: value})
+
+
+@pytest.mark.parametrize("num_tokens", [True, None, 1.0, math.nan, "3"])
+def test_a_number_of_tokens_that_is_not_one(model, num_tokens):
+    with pytest.raises(TypeError, match="num_tokens must be an integer"):
+        generate(model, [1], num_tokens)
+    with pytest.raises(TypeError, match="temperature must be a number, not NoneType"):
+        generate(model, [1], 1, temperature=None)
+
+
+@pytest.mark.parametrize("prompt", [5, None, "abc", b"abc"])
+def test_prompts_that_are_not_ids(model, prompt):
+    with pytest.raises(TypeError, match="the prompt must be a list of ids, not"):
+        generate(model, prompt, 1)
+
+
+@pytest.mark.parametrize("prompt", [b"a", 5, None, ["a"]])
+def test_prompts_that_are_not_texts(model, prompt):
+    with pytest.raises(TypeError, match="the prompt must be a str, not"):
+        sampled(model, CharTokenizer("ab\n"), prompt, 1, 1)
+
+
+def test_a_prompt_that_has_no_utf_8(model):
+    with pytest.raises(ValueError, match=r"lone surrogate U\+D83D at position 1"):
+        sampled(model, CharTokenizer("ab\n"), "a\ud83d", 1, 1)
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf])
+def test_a_model_that_gives_no_numbers(model, weight):
+    torch.nn.init.constant_(model.norm.weight, weight)
+    with pytest.raises(ValueError, match="the model's logits are not finite"):
+        generate(model, [1], 1)
 
 
 @pytest.mark.parametrize("options", [{"top_p": 1e-300}, {"temperature": 1e-320}, {"temperature": 1e-40}])

@@ -28,6 +28,34 @@ def test_a_damaged_file_is_named(tmp_path, monkeypatch):
         results.read("speed")
 
 
+@pytest.mark.parametrize(
+    "content", ["[]", "5", '{"a": NaN}', '{"a": 1, "a": 2}', "[" * 100_000, "9" * 5000, "\0"]
+)
+def test_what_is_not_a_measurement(tmp_path, monkeypatch, content):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    (tmp_path / "speed.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"speed\.json is damaged: "):
+        results.read("speed")
+
+
+@pytest.mark.parametrize(
+    "name", ["../speed", "..", ".", "", "/speed", "a/b", "a\\b", "c:x", "a\n", ".hidden", "a..b"]
+)
+def test_a_name_does_not_leave_the_folder(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    for use in (lambda: results.read(name), lambda: results.write(name, {})):
+        with pytest.raises(ValueError, match="is not the name of a measurement"):
+            use()
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_that_json_lacks_are_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        results.write("speed", {"a": float("nan")})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_missing_file_names_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     with pytest.raises(FileNotFoundError, match=r"python benchmarks/speed\.py"):

@@ -60,6 +60,85 @@ def test_batches_from_a_file(tmp_path):
     assert torch.equal(inputs, Batches(numpy.arange(100), 8, 2)[0][0])
 
 
+IDS = numpy.arange(100)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        list(range(100)),
+        tuple(range(100)),
+        range(100),
+        torch.arange(100),
+        torch.arange(100, dtype=torch.uint8),
+        IDS.astype("uint64"),
+        IDS.astype(">i4"),
+        numpy.arange(200)[::2] // 2,
+    ],
+    ids=["list", "tuple", "range", "tensor", "uint8 tensor", "uint64", "big-endian", "strided"],
+)
+def test_ids_of_every_kind_make_the_same_batches(ids):
+    for ours, theirs in zip(Batches(ids, 8, 2)[5], Batches(IDS, 8, 2)[5], strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "message"),
+    [
+        (numpy.arange(100.0), TypeError, "ids must be integers, not float64"),
+        (torch.rand(100), TypeError, "ids must be integers, not float32"),
+        (numpy.ones(100, bool), TypeError, "ids must be integers, not bool"),
+        ([0, True] * 50, TypeError, "ids must be integers, not bool"),
+        (torch.ones(100, dtype=torch.bool), TypeError, "ids must be integers, not bool"),
+        (numpy.ones((10, 10), int), TypeError, r"a row of integers, not an array of shape \(10, 10\)"),
+        ([[1, 2], [3]], TypeError, "ids must be a row of integers"),
+        (["a"] * 100, TypeError, "ids must be integers"),
+        ([2**70] * 100, TypeError, "ids must be integers, not object"),
+        (set(range(100)), TypeError, r"ids must be a list, not a set"),
+        ("1 2 3", TypeError, r"not an array of shape \(\)"),
+        (torch.eye(10).to_sparse(), TypeError, "ids must be a row of integers"),
+        ([*range(50), -3, *range(50)], ValueError, "id -3 at position 50 of the ids is out of range"),
+        (numpy.array([2**63] * 50, "uint64"), ValueError, "id 9223372036854775808 at position 0"),
+        ([], ValueError, "0 ids are too few"),
+    ],
+)
+def test_what_are_not_ids(ids, error, message):
+    with pytest.raises(error, match=message):
+        Batches(ids, 8, 2)
+
+
+@pytest.mark.parametrize("sizes", [(0, 2), (8, 0), (-8, 2), (8.0, 2), (8, True), (None, 2), (8, 2, -1)])
+def test_impossible_sizes_of_batches(sizes):
+    with pytest.raises((TypeError, ValueError), match=r"block_size|batch_size|seed"):
+        Batches(numpy.arange(100), *sizes)
+
+
+def test_a_loop_over_batches_is_one_pass():
+    batches = Batches(numpy.arange(100), 8, 4)
+    assert batches.windows == 11
+    inputs = [inputs for inputs, _ in batches]
+    assert len(inputs) == len(batches) == 3
+    assert all(torch.equal(found, batches[step][0]) for step, found in enumerate(inputs))
+    assert len({row[0] for row in torch.cat(inputs)[:11].tolist()}) == 11
+    assert len(list(batches)) == 3  # again from the start
+
+
+@pytest.mark.parametrize("step", [-1, slice(2), 1.0, True, "0", None])
+def test_what_is_not_a_step(step):
+    with pytest.raises((TypeError, ValueError), match="step must be"):
+        Batches(numpy.arange(100), 8, 2)[step]
+
+
+@pytest.mark.parametrize("stretch", [1, 7, 1 << 20])
+def test_ids_beyond_the_vocabulary_are_named(monkeypatch, stretch):
+    monkeypatch.setattr("bpe.minigpt.training.STRETCH", stretch)
+    ids = numpy.arange(100) % 9
+    ids[57] = 9
+    message = "id 9 at position 57 of the ids is out of range: ids go from 0 to 8"
+    with pytest.raises(ValueError, match=message):
+        Trainer(CONFIG, SETTINGS, ids, TOKENIZER.fingerprint, "cpu")
+
+
 def test_too_few_ids():
     with pytest.raises(ValueError, match="15 ids are too few: a context of 8 needs at least 16"):
         Batches(numpy.arange(15), 8, 2)
@@ -94,6 +173,8 @@ def test_learning_rate_rises_stays_and_falls():
         ({"warm_up": math.nan}, "warm_up nan and decay 0.2"),
         ({"warm_up": 0.9, "decay": 0.2}, "warm_up 0.9 and decay 0.2"),
         ({"warm_up": -0.1}, "warm_up -0.1 and decay 0.2"),
+        ({"betas": (0.9, 1.0)}, "betas must be 0 or more and below 1"),
+        ({"betas": (0.9, math.nan)}, "betas must be 0 or more and below 1"),
     ],
 )
 def test_impossible_settings(changed, message):
@@ -101,12 +182,39 @@ def test_impossible_settings(changed, message):
         dataclasses.replace(SETTINGS, **changed)
 
 
+@pytest.mark.parametrize(
+    "name", ["learning_rate", "warm_up", "decay", "weight_decay", "gradient_clip", "betas"]
+)
+@pytest.mark.parametrize("value", [None, True, "0.1", [0.1]])
+def test_settings_that_are_not_numbers(name, value):
+    with pytest.raises(TypeError, match=f"{name} must be"):
+        dataclasses.replace(SETTINGS, **{name: value})
+
+
 def test_devices():
     assert chosen_device("cpu").type == "cpu"
     assert chosen_device("auto").type in ("cpu", "cuda", "mps")
-    for name in ("abacus", "cuda:99", "meta:nonsense"):
-        with pytest.raises(ValueError, match=f"no device '{name}' here"):
-            chosen_device(name)
+    assert chosen_device(torch.device("cpu")).type == "cpu"
+
+
+@pytest.mark.parametrize(
+    "name", ["abacus", "cuda:99", "meta:nonsense", "meta", "vulkan", "hpu", "", "auto:1", "cpu:x", " cpu"]
+)
+def test_a_device_that_is_not_here_is_refused_in_one_line(name):
+    with pytest.raises(ValueError, match=rf"^no device '{name}' here: [^\n]{{,200}}$"):
+        chosen_device(name)
+
+
+@pytest.mark.skipif(torch.backends.mps.is_available(), reason="it has MPS")
+def test_mps_where_there_is_none():
+    with pytest.raises(ValueError, match=r"^no device 'mps' here: [^\n]{,200}$"):
+        chosen_device("mps")
+
+
+@pytest.mark.parametrize("name", [None, 0, b"cpu", ["cpu"]])
+def test_what_is_not_the_name_of_a_device(name):
+    with pytest.raises(TypeError, match="device must be a name such as 'cpu', not"):
+        chosen_device(name)
 
 
 def test_weights_decay_and_biases_do_not():
@@ -234,7 +342,11 @@ def test_files_that_are_not_checkpoints(tmp_path, checkpoint):
     [
         ("step", None, "its part 'step' is missing, or not of type int"),
         ("model", [], "its part 'model' is missing, or not of type dict"),
-        ("model", {}, "is damaged: Error.* in loading state_dict"),
+        ("model", {}, "is damaged: it states 2 layers, and has 0 weights"),
+        ("step", True, "is damaged: step must be an integer, not bool"),
+        ("step", -1, "is damaged: step must be 0 or more, not -1"),
+        ("step", 2**70, r"is damaged: it has done step 1,180,.* of 20"),
+        ("fingerprint", "\x1b[2J", "is damaged: its fingerprint is not one"),
         ("config", {"vocab_size": 0}, "is damaged: vocab_size must be 1 or more"),
         ("config", {"size": 3}, "is damaged: .*unexpected keyword argument 'size'"),
     ],
@@ -246,11 +358,188 @@ def test_damaged_checkpoints(checkpoint, part, value, message):
         checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
 
 
-def test_an_optimizer_state_that_does_not_fit(checkpoint):
+def endless():
+    """A list of lists, small in memory and endless when it is shown, copied or compared."""
+    lists = []
+    for _ in range(60):
+        lists = [lists, lists]
+    return lists
+
+
+def put(content, path, value):
+    """Replace an entry of nested dicts, or delete it if the value is KeyError."""
+    *outer, last = path
+    for key in outer:
+        content = content[key]
+    if value is KeyError:
+        del content[last]
+    else:
+        content[last] = value
+
+
+@pytest.mark.parametrize("value", [True, "3", 3.0, math.nan, None, (3,), endless(), (endless(),), -1])
+@pytest.mark.parametrize(
+    "name", ["vocab_size", "num_layers", "dropout", "batch_size", "betas", "learning_rate"]
+)
+def test_a_checkpoint_with_sizes_or_settings_of_another_type(checkpoint, name, value):
+    if name in ("dropout", "learning_rate") and value in (3.0, -1):
+        value = math.inf
     content = torch.load(checkpoint, weights_only=True)
-    torch.save({**content, "optimizer": {"state": {}}}, checkpoint)
-    with pytest.raises(ValueError, match="is damaged"):
-        checkpoints.resume(checkpoint, make_trainer())
+    content["config" if name in content["config"] else "settings"][name] = value
+    torch.save(content, checkpoint)
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is damaged: .{,200}$"):
+        checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
+
+
+@pytest.mark.parametrize(
+    "name", ["vocab_size", "block_size", "embedding_dim", "num_layers", "expansion_factor"]
+)
+@pytest.mark.parametrize("size", [10**6, 10**12, 2**62, 2**200])
+def test_a_checkpoint_that_states_more_than_it_holds(checkpoint, name, size):
+    content = torch.load(checkpoint, weights_only=True)
+    content["config"][name] = size
+    torch.save(content, checkpoint)
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is damaged: "):
+        checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
+
+
+EMBEDDING = "token_embedding.weight"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        KeyError,
+        None,
+        torch.zeros(1).expand(9, 16),
+        torch.zeros(16).expand(9, 16),
+        torch.zeros(9, 16, dtype=torch.int64),
+        torch.zeros(9, 16, dtype=torch.complex64),
+        torch.zeros(9, 16, device="meta"),
+        torch.zeros(9, 16).to_sparse(),
+        torch.zeros(9, 15),
+        torch.zeros(0),
+        endless(),
+    ],
+    ids=["none", "None", "one", "one row", "int", "complex", "meta", "sparse", "shape", "empty", "endless"],
+)
+def test_weights_that_do_not_fit(checkpoint, value):
+    content = torch.load(checkpoint, weights_only=True)
+    put(content, ("model", EMBEDDING), value)
+    torch.save(content, checkpoint)
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is "):
+        checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
+
+
+def test_weights_that_share_their_numbers(checkpoint):
+    content = torch.load(checkpoint, weights_only=True)
+    model = content["model"]
+    model["blocks.0.norm_1.weight"] = model["blocks.1.norm_1.weight"]
+    torch.save(content, checkpoint)
+    with pytest.raises(
+        ValueError, match=r"is damaged: its tensors state [\d,]+ bytes, and [\d,]+ are stored"
+    ):
+        checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
+
+
+def test_weights_of_another_precision_become_float32(checkpoint):
+    content = torch.load(checkpoint, weights_only=True)
+    content["model"] = {name: tensor.bfloat16() for name, tensor in content["model"].items()}
+    torch.save(content, checkpoint)
+    model = checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("optimizer",), {"state": {}}),
+        (("optimizer", "state"), {}),
+        (("optimizer", "state"), []),
+        (("optimizer", "state", 3), KeyError),
+        (("optimizer", "state", 3), {}),
+        (("optimizer", "state", 99), {}),
+        (("optimizer", "state", 0, "exp_avg"), torch.zeros(1)),
+        (("optimizer", "state", 0, "exp_avg"), torch.zeros(1).expand(9, 16)),
+        (("optimizer", "state", 0, "exp_avg"), endless()),
+        (("optimizer", "state", 0, "step"), torch.tensor(-1.0)),
+        (("optimizer", "state", 0, "step"), torch.tensor(math.nan)),
+        (("optimizer", "param_groups"), []),
+        (("optimizer", "param_groups"), endless()),
+        (("random_states",), {}),
+        (("random_states", "cpu"), torch.zeros(5056)),
+        (("random_states", "cpu"), torch.zeros(7, dtype=torch.uint8)),
+        (("random_states", "cpu"), torch.full((5056,), 255, dtype=torch.uint8)),
+        (("random_states", "cpu"), None),
+    ],
+    ids=lambda value: ".".join(map(str, value)) if isinstance(value, tuple) else None,
+)
+def test_a_state_of_training_that_does_not_fit(tmp_path, path, value):
+    trainer = make_trainer()
+    losses(trainer, 2)
+    checkpoints.save(tmp_path / "checkpoint.pt", trainer)
+    content = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    put(content, path, value)
+    torch.save(content, tmp_path / "checkpoint.pt")
+    with pytest.raises(ValueError, match=r"checkpoint\.pt is damaged: "):
+        checkpoints.resume(tmp_path / "checkpoint.pt", make_trainer())
+
+
+def test_settings_of_the_optimizer_come_from_the_trainer(tmp_path):
+    trainer = make_trainer()
+    losses(trainer, 2)
+    checkpoints.save(tmp_path / "checkpoint.pt", trainer)
+    content = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    content["optimizer"]["param_groups"][0] |= {"maximize": True, "betas": "x", "foreach": []}
+    torch.save(content, tmp_path / "checkpoint.pt")
+    continued = losses(trainer, 3)
+    resumed = make_trainer()
+    checkpoints.resume(tmp_path / "checkpoint.pt", resumed)
+    assert losses(resumed, 3) == continued
+
+
+# --- wrapped models
+
+
+WRAPPINGS = {
+    "compiled": lambda model: torch.compile(model),
+    "parallel": lambda model: torch.nn.DataParallel(model),
+    "both": lambda model: torch.compile(torch.nn.DataParallel(model)),
+    "the other way": lambda model: torch.nn.DataParallel(torch.compile(model)),
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPINGS.values(), ids=WRAPPINGS)
+def test_a_wrapped_model_is_saved_and_continued_as_itself(tmp_path, wrap):
+    trainer = make_trainer()
+    losses(trainer, 2)
+    plain = trainer.model
+    trainer.model = wrap(plain)
+    assert trainer.model.state_dict().keys() != plain.state_dict().keys()
+    checkpoints.save(tmp_path / "checkpoint.pt", trainer)
+    content = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert content["model"].keys() == plain.state_dict().keys()
+    resumed = make_trainer()
+    resumed.model = wrap(resumed.model)
+    checkpoints.resume(tmp_path / "checkpoint.pt", resumed)
+    ours, theirs = resumed.model.state_dict(), trainer.model.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize("prefix", ["_orig_mod.", "module.", "_orig_mod.module.", "module._orig_mod."])
+def test_a_checkpoint_with_the_names_of_a_wrapped_model(checkpoint, prefix):
+    content = torch.load(checkpoint, weights_only=True)
+    content["model"] = {prefix + name: tensor for name, tensor in content["model"].items()}
+    torch.save(content, checkpoint)
+    model = checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
+    ours = make_trainer().model.state_dict()
+    assert all(torch.equal(ours[name], tensor) for name, tensor in model.state_dict().items())
+    checkpoints.resume(checkpoint, make_trainer())
+    content["model"]["norm.weight"] = content["model"][f"{prefix}norm.weight"]
+    torch.save(content, checkpoint)
+    with pytest.raises(ValueError, match="is damaged: it has 29 weights, its model 28"):
+        checkpoints.load_model(checkpoint, TOKENIZER, "cpu")
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(checkpoint, monkeypatch):
@@ -259,7 +548,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_earlier_one(checkpoint, 
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bpe._files._write_and_rename", full)
+    monkeypatch.setattr("pathlib.Path.replace", full)
     with pytest.raises(OSError, match="No space left on device"):
         checkpoints.save(checkpoint, make_trainer())
     assert checkpoint.read_bytes() == before
