@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign_cases import seeded
-from mutations import mutate_bytes, mutate_json, to_text
+from mutations import EXPRESSIONS, mutate_bytes, mutate_json, to_text
 
 MOST_MEMORY = 1_000_000_000  # bytes beyond what the process takes at first
 MOST_SECONDS = 5.0  # of work, for a case; nearly all take milliseconds
@@ -106,6 +106,8 @@ def ours(rng: random.Random, folder: Path, kind: str, sealed: bool) -> Path:
         return path
     if rng.random() < 0.06 and kind in DOUBLING:
         file["content"] = DOUBLING[kind](rng.choice([20, 28, 34, 64]))
+    elif rng.random() < 0.15 and "split" in file["content"]:
+        file["content"]["split"] = rng.sample(EXPRESSIONS, rng.choice([1, 1, 2]))
     else:
         file["content"] = mutate_json(rng, file["content"])
     if rng.random() < 0.08:
@@ -165,7 +167,10 @@ def tokenizers_json(rng: random.Random, folder: Path) -> Path:
         path.write_bytes(mutate_bytes(rng, data))
         return path
     file = json.loads(data)
-    if rng.random() < 0.5:  # a part that is read with care
+    if rng.random() < 0.1:
+        file["pre_tokenizer"]["pretokenizers"][0]["pattern"] = {"Regex": rng.choice(EXPRESSIONS)}
+        path.write_bytes(to_text(rng, file))
+    elif rng.random() < 0.5:  # a part that is read with care
         part = rng.choice(["model", "added_tokens", "pre_tokenizer", "normalizer", "decoder"])
         file[part] = mutate_json(rng, file[part])
         path.write_bytes(to_text(rng, file))
@@ -626,7 +631,7 @@ def try_case(kind: str, rng: random.Random, folder: Path) -> None:
             raise Fault(f"a message of {len(str(error)):,} characters: {str(error)[:120]!r}") from None
     else:
         use(content, folder)
-    left = [found for found in sorted(folder.rglob("*")) if found not in there and "results" not in found.parts]
+    left = [found for found in sorted(folder.rglob("*")) if found not in there and "results" not in found.parts and found.name != ".lock"]
     if left:
         raise Fault(f"left behind: {left}")
 

@@ -39,17 +39,17 @@ def hostile_value(rng: random.Random) -> Any:
         case 8:
             return rng.choice([[], {}, [[]], [None], {"": None}, [[], {}], {"type": None}, [{}] * 3])
         case 9:
-            return nested(rng.choice([2, 50, 700]), rng.random() < 0.5)
+            return nested(rng.choice([2, 50, 700]), rng.choice(["", "normalizers", "pretokenizers"]))
         case 10:
             return [rng.choice(NUMBERS + STRINGS[:10]) for _ in range(rng.randint(1, 4))]
         case _:
             return dict.fromkeys(map(str, range(rng.randint(1, 4))), rng.choice(NUMBERS))
 
 
-def nested(depth: int, in_lists: bool) -> Any:
+def nested(depth: int, key: str) -> Any:
     value: Any = None
     for _ in range(depth):
-        value = [value] if in_lists else {"type": "Sequence", "normalizers": [value], "pretokenizers": [value]}
+        value = {"type": "Sequence", key: [value]} if key else [value]
     return value
 
 

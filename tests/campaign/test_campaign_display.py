@@ -7,6 +7,7 @@ import html.parser
 import io
 import os
 import random
+import sys
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -185,10 +186,14 @@ def test_what_checks_say(number: int, capsys: pytest.CaptureFixture[str]) -> Non
     run_cases("checks", number, run)
 
 
+def as_file_name(name: str) -> str:
+    return "".join(letter for letter in name if letter not in "/\0")[:40]
+
+
 def commands(rng: random.Random, folder: Path, text: str, name: str) -> Iterator[list[str]]:
     """Commands on hostile files, names, and options, many of which fail."""
     tokenizer = folder / "t.json"
-    file_name = "".join(letter for letter in name if letter not in "/\0")[:40]
+    file_name = as_file_name(name)
     (folder / file_name).write_bytes(text.encode())
     (folder / "bad.json").write_text(rng.choice([text, "[", f'{{"format": "{file_name}"']), encoding="utf-8")
     (folder / f"{file_name}.json").write_bytes(tokenizer.read_bytes())
@@ -222,6 +227,8 @@ def commands(rng: random.Random, folder: Path, text: str, name: str) -> Iterator
     yield ["minigpt", "train", "--corpus", "tang", "--tokenizer", "bytes", "--device", name]
     yield ["minigpt", "sample", str(folder), "--prompt", name]
     yield ["wikitext2", "--source", str(folder), "--force"]
+    yield ["wikitext2"]
+    yield ["wikitext2", "--source", str(folder / "missing" / file_name)]
     yield ["vocabularies", name]
     yield [name]
     yield ["train", f"--{file_name}"]
@@ -235,46 +242,97 @@ class _Terminal(io.TextIOWrapper):
 @sizes(1, 60)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_commands_say(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("NO_COLOR", "1")
-    for split in ("train", "valid", "test"):
-        path = tmp_path / "data" / "wikitext2" / f"{split}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"the cat\n")
 
     def run(rng: random.Random) -> None:
         folder = tmp_path / f"{rng.getrandbits(40):x}"
         folder.mkdir()
         text, name = hostile(rng), hostile(rng)
-        special = rng.choice([name, text])
+        data = folder / ("data" + as_file_name(name))
+        monkeypatch.setenv("BPE_DATA", str(data))
+        for parent in (folder, data / "wikitext2"):
+            parent.mkdir(parents=True, exist_ok=True)
+            for split in ("train", "valid", "test"):
+                (parent / f"{split}.txt").write_bytes(f"{split} cat\n".encode())
+        special = rng.choice([name, "a" + text])
         BPETokenizer.train(text * 3, 262, special_tokens=[special], progress=False).save(folder / "t.json")
         for arguments in commands(rng, folder, text, name):
             if any("\0" in argument for argument in arguments):
                 arguments = [argument.replace("\0", "") for argument in arguments]
             said = run_on_a_terminal(arguments, monkeypatch)
-            refuse_hidden(said, f"{arguments[0]!r} {[ascii(argument)[:60] for argument in arguments[1:]]}")
+            # A text that is decoded keeps its tabs.
+            refuse_hidden(said.replace("\t", ""), f"{arguments[0]!r} {[ascii(argument)[:60] for argument in arguments[1:]]}")
             assert "Traceback" not in said, said
 
     run_cases("commands", number, run)
 
 
-def run_on_a_terminal(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+def run_on_a_terminal(arguments: list[str], monkeypatch: pytest.MonkeyPatch, command: Any = main) -> str:
     """Run a command in this process; return what it wrote to a terminal."""
-    import sys
-
     out, err = _Terminal(io.BytesIO(), encoding="utf-8"), _Terminal(io.BytesIO(), encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8"))
         try:
-            main(arguments, prog_name="bpe")
+            command(arguments, prog_name="bpe")
         except SystemExit as error:
             assert error.code in (0, 1, 2), error.code
         out.flush()
         err.flush()
     written = out.buffer.getvalue() + err.buffer.getvalue()  # type: ignore[attr-defined]
     return written.decode("utf-8")
+
+
+@sizes(1, 40)
+def test_what_prepare_poems_says(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opencc")
+    monkeypatch.syspath_prepend(str(Path(bpe.__file__).parents[1]))
+    import prepare_poems
+
+    def run(rng: random.Random) -> None:
+        folder = tmp_path / (f"{rng.getrandbits(40):x}" + as_file_name(hostile(rng)))
+        folder.mkdir()
+        monkeypatch.setenv("BPE_DATA", str(folder))
+        (folder / "tang_poems.txt").write_bytes(f"{hostile(rng)}\n{hostile(rng)}\n".encode())
+        (folder / "torn.txt").write_bytes(hostile(rng).encode())
+        (folder / "x.zip").write_bytes(b"PK\x03\x04" + hostile(rng).encode())
+        for arguments in (
+            [],
+            ["--output", str(folder / "torn.txt")],
+            ["--force", "--source", str(folder)],
+            ["--force", "--source", str(folder / "x.zip")],
+            ["--source", hostile(rng).replace("\0", "")],
+        ):
+            said = run_on_a_terminal(arguments, monkeypatch, prepare_poems.main)
+            refuse_hidden(said.replace("\t", ""), f"prepare_poems {arguments}")
+
+    run_cases("poems", number, run)
+
+
+@sizes(1, 12)
+def test_what_samples_say(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    import numpy
+
+    from bpe.minigpt import checkpoints
+    from bpe.minigpt.model import MiniGPTConfig
+    from bpe.minigpt.training import Trainer, TrainingSettings
+
+    def run(rng: random.Random) -> None:
+        folder = tmp_path / f"{rng.getrandbits(40):x}"
+        folder.mkdir()
+        tokenizer = CharTokenizer("\n" + "".join(HIDDEN) + hostile(rng), unknown="\x1b[31m")
+        tokenizer.save(folder / "tokenizer.json")
+        config = MiniGPTConfig(tokenizer.vocab_size, block_size=4, embedding_dim=8, num_heads=2, num_layers=1)
+        ids = numpy.arange(50) % tokenizer.vocab_size
+        trainer = Trainer(config, TrainingSettings(3, batch_size=2), ids, tokenizer.fingerprint, "cpu")
+        checkpoints.save(folder / "checkpoint.pt", trainer)
+        prompt = rng.choice(["\n", hostile(rng).replace("\0", "")])
+        arguments = ["minigpt", "sample", str(folder), "--prompt", prompt, "--tokens", "30", "--seed", "1", "--device", "cpu"]
+        refuse_hidden(run_on_a_terminal(arguments, monkeypatch).replace("\t", ""), "minigpt sample")
+
+    run_cases("samples", number, run)
 
 
 def test_the_runner_sees_what_is_written(tmp_path: Path) -> None:
