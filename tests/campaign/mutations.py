@@ -94,7 +94,7 @@ def _mutate_once(rng: random.Random, content: Any) -> Any:
             place = rng.randint(0, len(here))
             holder[key] = here[:place] + rng.choice([*STRINGS[:16], "/", "x"]) + here[place + rng.randint(0, 2) :]
         case 10 if isinstance(here, (int, float)):
-            holder[key] = rng.choice([here + 1, here - 1, -here, float(here), str(here), bool(here)])
+            holder[key] = rng.choice([here + 1, here - 1, -here, here * 1.5 if abs(here) < 1e300 else here, f"{here!r:.20}", bool(here)])
         case 11 if isinstance(holder, dict):
             holder[rng.choice([*STRINGS, "dropout", "type"])] = hostile_value(rng)
         case 12 if isinstance(holder, dict):
