@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -115,6 +116,7 @@ def num_merges(vocab_size: int, num_base: int, num_special: int) -> int:
 
 def warn_if_few(num_learned: int, num_wanted: int) -> None:
     """Warn if training learned far fewer tokens than it should: is the text the right one?"""
+    num_wanted = min(num_wanted, sys.maxsize)  # a number of 5,000 digits can't be shown
     if num_learned < num_wanted / 2 and num_wanted - num_learned >= 100:
         warnings.warn(
             f"only {num_learned:,} of {num_wanted:,} tokens could be learned: nothing else occurs twice. Is "

@@ -6,14 +6,15 @@ left by the one before. The pieces are the matches and the gaps between them; jo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import AnyStr
 
 import regex
 
-from bpe._validate import refuse_surrogates
+from bpe._validate import refuse_surrogates, refuse_unordered
 
 # Contractions; letters, digits and other signs with an optional space before them; then whitespace. As
 # published with GPT-2; tiktoken's spelling of it cuts in the same places.
@@ -68,32 +69,75 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 
 Pattern = str | Iterable[str] | None
 
+# An expression may come from a file that nobody has read, and some expressions take for ever, or all memory.
+LONGEST = 10_000  # characters of all expressions together, and MOST of them; real ones have a few hundred
+MOST = 100
+MOST_COPIES = 100_000  # characters, once `{n}` is written out, as compiling does in part
+# Seconds to cut a text, and for each character: the slowest of the patterns above takes 0.0000004.
+SECONDS, SECONDS_A_CHARACTER = 10.0, 0.00001
+
+_FAST = frozenset(chain.from_iterable(PATTERNS.values()))
+
 
 def resolve(pattern: Pattern) -> tuple[str, ...]:
     """Return the expressions that `pattern` names.
 
     pattern: None (no split), a name in PATTERNS, a regular expression, or a list of these.
-    Raises ValueError for an expression that `regex` cannot compile and for a misspelled name, TypeError if it
-    is not a str.
+    Raises ValueError for an expression that `regex` cannot compile, for one beyond the limits above, and for
+    a misspelled name; TypeError if it is not a str, and for a set, since their order matters.
     """
     if pattern is None:
         return ()
+    refuse_unordered(pattern, "a pattern")
     expressions: list[str] = []
     for item in [pattern] if isinstance(pattern, str) else pattern:
         refuse_surrogates(item, "a pattern")
         if item not in PATTERNS:
             _refuse_misspelled(item)
         expressions += PATTERNS.get(item, (item,))
+        _refuse_large(expressions)
     for expression in expressions:
         try:
             compiled = regex.compile(expression)
         except (regex.error, RecursionError) as error:
-            raise ValueError(f"{expression!r} is not a regular expression: {error}") from None
+            raise ValueError(f"{_shorten(expression)} is not a regular expression: {error}") from None
         if regex.search(r"(?<!\\)(?:\\\\)*\\K", expression):
-            raise ValueError(f"{expression!r} moves the start of a match, \\K, so pieces could overlap")
+            raise ValueError(
+                f"{_shorten(expression)} moves the start of a match, \\K, so pieces could overlap"
+            )
         if compiled.flags & regex.REVERSE:
-            raise ValueError(f"{expression!r} searches from the end, (?r), and pieces are cut from the start")
+            raise ValueError(
+                f"{_shorten(expression)} searches from the end, (?r), and pieces are cut from the start"
+            )
     return tuple(expressions)
+
+
+def _refuse_large(expressions: list[str]) -> None:
+    """Raise ValueError for expressions that could take unlimited time or memory before any text is cut."""
+    if len(expressions) > MOST:
+        raise ValueError(f"a pattern may have {MOST} expressions, not more")
+    shown = _shorten(expressions[-1])
+    if sum(map(len, expressions)) > LONGEST:
+        raise ValueError(f"a pattern may have {LONGEST:,} characters, not more; it has {shown}")
+    if sum(map(_count_copies, expressions)) > MOST_COPIES:
+        raise ValueError(f"the repetitions {{n}} of {shown} make more than {MOST_COPIES:,} characters of it")
+    if regex.search(r"\(\?(?:R|[+-]?[0-9]|&|P>)", expressions[-1]):
+        raise ValueError(f"{shown} calls a group, such as (?R) or (?1), which can take unlimited memory")
+
+
+def _count_copies(expression: str) -> int:
+    """The most characters that an expression has if each repetition `{n}` is written out."""
+    characters, copies = len(expression), 1
+    for before, numbers in regex.findall(r"(.|^)\{([0-9, ]+)\}", expression, regex.DOTALL):
+        times = max(1, *(int(number[:9]) for number in numbers.replace(",", " ").split()))
+        characters += times
+        if before == ")" or before.isspace():  # a group, or perhaps one, if spaces are ignored
+            copies *= times
+    return characters * copies
+
+
+def _shorten(expression: str) -> str:
+    return repr(expression if len(expression) <= 100 else expression[:100] + "…")
 
 
 def _refuse_misspelled(item: str) -> None:
@@ -106,9 +150,10 @@ def _refuse_misspelled(item: str) -> None:
         )
 
 
-def _cut(text: str, expression: regex.Pattern[str]) -> Iterator[str]:
+def _cut(text: str, expression: regex.Pattern[str], deadline: float | None) -> Iterator[str]:
     end = 0
-    for match in expression.finditer(text):
+    timeout = None if deadline is None else max(deadline - time.monotonic(), 0.001)
+    for match in expression.finditer(text, timeout=timeout):
         if match.end() == match.start():
             continue
         if match.start() > end:
@@ -122,14 +167,31 @@ def _cut(text: str, expression: regex.Pattern[str]) -> Iterator[str]:
 def pieces(text: str, expressions: Iterable[str]) -> list[str]:
     """Cut a text into pieces: matches and gaps of the first expression, cut again by the next, and so on.
 
+    Raises ValueError, naming it, for an expression that takes too long on this text.
+
     >>> pieces("床前明月光，疑是地上霜。", [VERSE])
     ['床前明月光', '，', '疑是地上霜', '。']
     """
     current = [text] if text else []
     for expression in expressions:
         compiled = regex.compile(expression)
-        current = [piece for longer in current for piece in _cut(longer, compiled)]
+        deadline = _find_deadline(expression, len(text))
+        try:
+            current = [piece for longer in current for piece in _cut(longer, compiled, deadline)]
+        except (TimeoutError, MemoryError, RecursionError):
+            raise ValueError(
+                f"the expression {_shorten(expression)} takes too much time or memory on this text of "
+                f"{len(text):,} characters"
+            ) from None
     return current
+
+
+def _find_deadline(expression: str, length: int) -> float | None:
+    """When to give up, on the clock `time.monotonic`; never for a pattern of ours.
+
+    They are fast on every text, and looking at the clock for each match takes as long as the match.
+    """
+    return None if expression in _FAST else time.monotonic() + SECONDS + SECONDS_A_CHARACTER * length
 
 
 # A boundary between two symbols only goes away when a merge joins a token that ends in the left symbol to a

@@ -23,7 +23,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bpe._files import read_json, read_text, remove_left_over, write_atomically
+from bpe._files import read_bytes, read_json, read_text, remove_left_over, write_atomically
+from bpe._formats import guess_format
 from bpe._tensors import check_stored, load_tensors
 
 if TYPE_CHECKING:
@@ -105,9 +106,14 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         file = read_json(path, LARGEST_FILE)
     except ValueError as error:
-        raise ValueError(f"{path} is not a tokenizer of this course, or is damaged: {error}") from None
+        reason = str(error).removeprefix(f"{path} ")
+        raise ValueError(
+            f"{path} is not a tokenizer of this course, or is damaged: {reason}{_guess(path)}"
+        ) from None
     if not isinstance(file, dict) or file.get("format") != FORMAT:
-        raise ValueError(f'{path} is not a tokenizer of this course: it has no "format": "{FORMAT}"')
+        raise ValueError(
+            f'{path} is not a tokenizer of this course: it has no "format": "{FORMAT}"{_guess(path)}'
+        )
     if file.get("version") != VERSION:
         raise ValueError(
             f"{path} has version {file.get('version')!r} of the format, and this module reads version "
@@ -119,6 +125,15 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     if not isinstance(content, dict) or file.get("fingerprint") != fingerprint(kind, content):
         raise ValueError(f"{path} is damaged: its content does not match the fingerprint it states")
     return kind, content
+
+
+def _guess(path: Path) -> str:
+    """Return what another library's file seems to be, for the end of an error, or nothing."""
+    try:
+        guess = guess_format(read_bytes(path, LARGEST_FILE))
+    except (OSError, ValueError):
+        return ""
+    return f"; it looks like {guess}" if guess else ""
 
 
 # --- ids

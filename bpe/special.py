@@ -7,28 +7,40 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from bpe._validate import refuse_surrogates
+from bpe._validate import refuse_surrogates, refuse_unordered
 
 Names = Iterable[str] | Literal["all"]
 
+# At worst, each character of a text is compared with all of these names.
+LONGEST = 1_000  # characters of a name; real ones have at most a hundred or two
+MOST_CHARACTERS = 1_000_000  # of all names together: 50,000 of the usual kind
+
 
 def check_names(special_tokens: Iterable[str], what: str = "special token") -> list[str]:
-    """Return the special tokens as a list. Raises TypeError or ValueError unless they are different strings.
+    """Return the special tokens as a list, since their order gives their ids.
 
     what: what error messages call one of them.
+
+    Raises TypeError or ValueError unless they are different strings within the limits above, and TypeError
+    for a set, which has no order, and for a mapping, whose values would be lost.
     """
     plural = f"{what}s".replace(" ", "_")
     if isinstance(special_tokens, str):
         raise TypeError(f"{plural} must be a list of strings, not the string {special_tokens!r}")
+    refuse_unordered(special_tokens, plural)
     names = list(special_tokens)
     seen: set[str] = set()
     for name in names:
         refuse_surrogates(name, f"a {what}")
         if not name:
             raise ValueError(f"a {what} must not be empty")
+        if what == "special token" and len(name) > LONGEST:
+            raise ValueError(f"a {what} may have {LONGEST:,} characters, not {len(name):,}: {name[:20]!r}…")
         if name in seen:
             raise ValueError(f"{what} {name!r} is given twice")
         seen.add(name)
+    if what == "special token" and (characters := sum(map(len, names))) > MOST_CHARACTERS:
+        raise ValueError(f"special tokens may have {MOST_CHARACTERS:,} characters in all, not {characters:,}")
     return names
 
 

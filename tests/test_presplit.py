@@ -1,5 +1,6 @@
 """Cutting text into pieces, and where no merge can reach."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -147,3 +148,80 @@ def test_an_expression_that_moves_the_start_of_a_match_is_refused(expression):
 
 def test_a_backslash_before_a_k_is_not_one():
     assert presplit.pieces(r"a\Kb", presplit.resolve(r"\\K")) == ["a", r"\K", "b"]
+
+
+# -- expressions that nobody has read ------------------------------------------------------------------------
+
+UNBOUNDED = {
+    "nested counts": "(((a{1000}){1000}){1000})",
+    "a large count": "a{4000000000}",
+    "a count of 9,000 digits": "a{" + "9" * 9_000 + "}",
+    "a counted group": "(?:a?){30000}",
+    "counts behind spaces": "(?x)(a{1000}) # (\n {1000}",
+    "counts behind a comment": "(a{1000})(?#b){1000}",
+    "a long lookbehind": "(?<=" + "a{1000}" * 1_000 + ")b",
+    "a recursion": "(?R)?a",
+    "a call of a group": "(a(?1)?)",
+    "a call by name": "(?P<x>a(?&x)?)",
+    "nested groups": "(" * 4_000 + "a" + ")" * 4_000,
+    "nested lookaheads": "(?!" * 900 + "a" + ")" * 900,
+    "too long": "|".join(map(str, range(100_000))),
+    "too many": ["a"] * 101,
+    "too long together": ["a" * 200] * 51,
+    "large counts together": ["a{2000}"] * 51,
+}
+
+
+@pytest.mark.parametrize("pattern", UNBOUNDED.values(), ids=UNBOUNDED)
+def test_an_expression_that_could_take_unlimited_memory_is_refused_at_once(pattern):
+    with pytest.raises(ValueError) as raised:
+        presplit.resolve(pattern)
+    assert len(str(raised.value)) < 400
+    with pytest.raises(ValueError):
+        BPETokenizer([b"a"], split=pattern)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [r"(?:\d{1,3}\.){3}\d{1,3}", r"\p{N}{1,3}" * 300, r"[()?*+]", r"\{99999999\}a"],
+)
+def test_expressions_within_the_limits(expression):
+    assert presplit.resolve(expression) == (expression,)
+
+
+ENDLESS = ["(?:(?:a|a)+)+$", "(?:a?){60}a{60}$|(a|aa)+$", "(?:(?:a|b)+){e<=3}$", "(a*)*b|(a|a)*$"]
+
+
+@pytest.mark.parametrize("expression", ENDLESS)
+def test_an_expression_that_would_never_end_is_given_up(monkeypatch, expression):
+    monkeypatch.setattr(presplit, "SECONDS", 0.2)
+    text = "a" * 5_000 + "c"
+    start = time.monotonic()
+    try:
+        pieces = presplit.pieces(text, presplit.resolve(expression))
+    except ValueError as error:
+        assert "takes too much time or memory on this text of 5,001 characters" in str(error)
+    else:  # a later version of `regex` may be faster
+        assert "".join(pieces) == text
+    assert time.monotonic() - start < 20
+
+
+def test_the_time_is_that_of_all_matches_together(monkeypatch):
+    """Of each piece that an earlier expression left, too."""
+    monkeypatch.setattr(presplit, "SECONDS", 0.2)
+    slow = "(?:a|a)+b"
+    with pytest.raises(ValueError, match="takes too much time"):
+        presplit.pieces(("a" * 18 + "c") * 2_000, ["c", slow])
+    assert presplit.pieces("a" * 5 + "c", ["c", slow]) == ["aaaaa", "c"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_our_patterns_have_no_time_limit(monkeypatch, name):
+    monkeypatch.setattr(presplit, "SECONDS", -1e6)
+    assert presplit.pieces("a b" * 10_000, presplit.resolve(name))
+
+
+@pytest.mark.parametrize("pattern", [{"a", "b"}, frozenset(["a"]), {"a": "b"}])
+def test_expressions_have_an_order(pattern):
+    with pytest.raises(TypeError, match="a pattern must be a list"):
+        presplit.resolve(pattern)

@@ -6,7 +6,7 @@ import struct
 import numpy
 import pytest
 
-from bpe import BPETokenizer, CharTokenizer, load_tokenizer, saving
+from bpe import BPETokenizer, CharTokenizer, formats, load_tokenizer, saving
 
 
 @pytest.fixture
@@ -42,6 +42,23 @@ def test_a_file_that_is_not_ours(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"other\.json is not a tokenizer of this course"):
         BPETokenizer.load(path)
+
+
+def test_a_file_of_another_library_is_recognised(path, tmp_path):
+    tokenizer = BPETokenizer.load(path)
+    formats.save_tokenizers_json(tokenizer, tmp_path / "hf.json")
+    formats.save_tiktoken(tokenizer, tmp_path / "a.tiktoken")
+    formats.save_gpt2(tokenizer, tmp_path / "vocab.json", tmp_path / "merges.txt")
+    for name, reader in (
+        ("hf.json", "load_tokenizers_json"),
+        ("a.tiktoken", "load_tiktoken"),
+        ("vocab.json", "load_gpt2"),
+        ("merges.txt", "load_gpt2"),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"{name} is not a tokenizer of this course.*bpe\.formats\.{reader}"
+        ):
+            load_tokenizer(tmp_path / name)
 
 
 @pytest.mark.parametrize("length", [10, 200, -3])

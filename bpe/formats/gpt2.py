@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bpe import presplit, special
-from bpe._files import read_text, write_atomically
+from bpe._files import read_json, read_text, write_atomically
 from bpe.bytepair import BPETokenizer
 from bpe.formats import byte_letters
-from bpe.formats.entries import check_type, naming, place_tokens, read_json
+from bpe.formats.entries import LARGEST_FILE, check_type, naming, place_tokens
 from bpe.formats.rebuild import needs_whole_pieces
 from bpe.naive import Pair
 
@@ -39,13 +39,13 @@ def load_gpt2(
     vocab, merges = Path(vocab), Path(merges)
     names = special.check_names(special_tokens)
     with naming(vocab):
-        ids = check_vocabulary(read_json(vocab), "the file")
+        ids = check_vocabulary(read_json(vocab, LARGEST_FILE), "the file")
         for name in names:
             if name not in ids:
                 raise ValueError(f"special token {name!r} is not among the tokens")
         specials = {name: ids.pop(name) for name in names}
         tokens = place_tokens((i, byte_letters.to_bytes(letters)) for letters, i in ids.items())
-    text = read_text(merges)
+    text = read_text(merges, LARGEST_FILE)
     with naming(merges):
         return BPETokenizer(tokens, list(_pairs(text, ids)), split, specials)
 

@@ -1,7 +1,8 @@
 """sentencepiece's `.model`: the pieces, their scores, and the normalizer, as a protobuf message.
 
 Only what splits a text is read: the pieces with their kinds, and whether a space is added before the text.
-The normalizer itself, a table of characters, is left to the library: `SentencePieceProcessor.normalize`. The
+A normalizer that does more, most with a table of characters, is left to the library and the caller:
+`SentencePieceProcessor.normalize`. The
 library doesn't say which pieces are user-defined, and needs the package protobuf to say more. The format is
 simple enough to read without either: a message is a sequence of fields, each with a number and a value, and
 a value may itself be a message.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from bpe._files import read_bytes
 from bpe.formats.entries import naming
 from bpe.subwords.lattice import Kind, Piece
 from bpe.subwords.unigram import Unigram
@@ -21,7 +23,11 @@ PIECES, TRAINER, NORMALIZER = 1, 2, 3
 PIECE_TEXT, PIECE_SCORE, PIECE_KIND = 1, 2, 3
 TRAINER_MODEL_TYPE, UNIGRAM = 3, 1
 TRAINER_SUFFIX = 24
-NORMALIZER_PREFIX = 3
+NORMALIZER_NAME, NORMALIZER_TABLE, NORMALIZER_PREFIX = 1, 2, 3
+NORMALIZER_SINGLE_SPACES, NORMALIZER_MARKS_SPACES = 4, 5
+DENORMALIZER = 5
+
+LARGEST_FILE = 20_000_000  # bytes; the largest known has a third of that
 
 KINDS: dict[int, Kind] = {
     1: "normal",
@@ -37,16 +43,19 @@ Value = int | bytes
 Fields = dict[int, list[Value]]
 
 
-def load_sentencepiece(path: str | Path) -> Unigram:
+def load_sentencepiece(path: str | Path, *, caller_normalizes: bool = False) -> Unigram:
     """Read the model of a Unigram tokenizer. It gives the ids of sentencepiece.
 
-    `SentencePieceProcessor.encode(text)` equals `encode_normalized(processor.normalize(text))`. A model that
-    adds the space after the text (`treat_whitespace_as_suffix`) adds none before it, so `prefix` is False.
+    caller_normalizes: accept a model whose normalizer does more than mark spaces. Its ids are those of
+    `encode_normalized(processor.normalize(text))`, with a `SentencePieceProcessor` of the library; `encode`,
+    which does not know the normalizer, would give others. `prefix` is False for a model that adds the space
+    after the text (`treat_whitespace_as_suffix`).
 
-    Raises OSError, and ValueError, naming the file, for a damaged file and for a model of another kind.
+    Raises OSError, and ValueError, naming the file, for a damaged file, for a model of another kind, and for
+    a normalizer as above without `caller_normalizes`.
     """
     path = Path(path)
-    data = path.read_bytes()
+    data = read_bytes(path, LARGEST_FILE)
     with naming(path):
         model = _read_fields(data)
         pieces = [_read_piece(index, value) for index, value in enumerate(model.get(PIECES, []))]
@@ -59,9 +68,29 @@ def load_sentencepiece(path: str | Path) -> Unigram:
         # The format doesn't state the length of a file: one truncated between two pieces would lack pieces.
         if NORMALIZER not in model:
             raise ValueError("it ends before its normalizer: it is truncated or not a model of sentencepiece")
-        prefix = _last_integer(_read_message(model, NORMALIZER), NORMALIZER_PREFIX, 1)
+        normalizer = _read_message(model, NORMALIZER)
+        prefix = _last_integer(normalizer, NORMALIZER_PREFIX, 1)
         suffix = _last_integer(trainer, TRAINER_SUFFIX, 0)
+        if not caller_normalizes:
+            _refuse_normalizer(normalizer, _read_message(model, DENORMALIZER), bool(prefix and suffix))
         return Unigram(_disable_null(pieces), bool(prefix and not suffix))
+
+
+def _refuse_normalizer(normalizer: Fields, denormalizer: Fields, space_after: bool) -> None:
+    """Raise ValueError, saying what it does, for a normalizer that `Unigram.normalize` does not equal."""
+    name = _check_message(normalizer.get(NORMALIZER_NAME, [b""])[-1]).decode("utf-8")
+    effects = {
+        f"replaces characters ({name or 'a table of its own'})": normalizer.get(NORMALIZER_TABLE, [b""])[-1],
+        "removes extra spaces": _last_integer(normalizer, NORMALIZER_SINGLE_SPACES, 1),
+        "leaves spaces as they are": not _last_integer(normalizer, NORMALIZER_MARKS_SPACES, 1),
+        "adds a space after the text": space_after,
+        "replaces characters after decoding": denormalizer.get(NORMALIZER_TABLE, [b""])[-1],
+    }
+    if found := [effect for effect, is_there in effects.items() if is_there]:
+        raise ValueError(
+            f"its normalizer {', '.join(found)}, which this reader leaves to the library: give "
+            f"caller_normalizes=True, and encode with encode_normalized(processor.normalize(text))"
+        )
 
 
 def _disable_null(pieces: list[Piece]) -> list[Piece]:
@@ -91,8 +120,8 @@ def _read_piece(index: int, value: Value) -> Piece:
 
 
 def _read_message(fields: Fields, number: int) -> Fields:
-    """Return the fields of the last message with that field number, or none."""
-    return _read_fields(_check_message(fields.get(number, [b""])[-1]))
+    """Return the fields of the message with that field number; one in several parts is their union."""
+    return _read_fields(b"".join(map(_check_message, fields.get(number, []))))
 
 
 def _check_message(value: Value) -> bytes:

@@ -13,11 +13,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from bpe import presplit
-from bpe._files import write_atomically
+from bpe._files import read_bytes, write_atomically
 from bpe.bytepair import BPETokenizer
-from bpe.formats.entries import naming, place_tokens
+from bpe.formats.entries import LARGEST_FILE, naming, place_tokens
 from bpe.formats.rebuild import needs_whole_pieces, rebuild_merges
 from bpe.naive import Pair
+
+BYTE_ORDER_MARK = "\ufeff".encode("utf-8")
 
 
 def load_tiktoken(
@@ -33,7 +35,7 @@ def load_tiktoken(
     bytes is refused. Raises OSError, and ValueError, naming file and line, for a damaged file.
     """
     path = Path(path)
-    data = path.read_bytes()
+    data = read_bytes(path, LARGEST_FILE).removeprefix(BYTE_ORDER_MARK)
     with naming(path):
         tokens = place_tokens(_read_ranks(data))
         present = set(tokens)

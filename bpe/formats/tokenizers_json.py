@@ -9,17 +9,18 @@ other chain is refused, since it would give other ids.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from bpe import presplit
-from bpe._files import write_atomically
+from bpe import presplit, special
+from bpe._files import read_json, write_atomically
 from bpe.bytepair import BPETokenizer
 from bpe.formats import byte_letters
 from bpe.formats.dialect import from_oniguruma, to_oniguruma
-from bpe.formats.entries import check_type, naming, place_tokens, read_json
+from bpe.formats.entries import LARGEST_FILE, check_type, naming, place_tokens
 from bpe.formats.gpt2 import add_special_tokens, check_vocabulary, find_pair, spell_tokens
 from bpe.formats.rebuild import rebuild_merges
 from bpe.naive import Pair
@@ -50,7 +51,7 @@ def load_tokenizers_json(path: str | Path) -> BPETokenizer:
     """
     path = Path(path)
     with naming(path):
-        file = check_type(read_json(path), dict, "the file")
+        file = check_type(read_json(path, LARGEST_FILE), dict, "the file")
         model = _read_model(file)
         _refuse_normalizer(file.get("normalizer"))
         split, alphabet_is_bytes = _read_split(file.get("pre_tokenizer"))
@@ -76,13 +77,16 @@ def _read_model(file: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_normalizer(normalizer: Any) -> None:
-    if normalizer is None:
-        return
-    kind = check_type(normalizer, dict, "the normalizer").get("type")
-    if kind != "Sequence":
-        raise ValueError(f"the normalizer {kind!r} changes the text, which is not supported")
-    for part in check_type(normalizer.get("normalizers"), list, "the list of normalizers"):
-        _refuse_normalizer(part)
+    """Raise ValueError for a normalizer, except for sequences of none, however deeply nested."""
+    parts = [normalizer]
+    while parts:
+        part = parts.pop()
+        if part is None:
+            continue
+        kind = check_type(part, dict, "the normalizer").get("type")
+        if kind != "Sequence":
+            raise ValueError(f"the normalizer {kind!r} changes the text, which is not supported")
+        parts += check_type(part.get("normalizers"), list, "the list of normalizers")
 
 
 def _read_split(pre_tokenizer: Any) -> tuple[list[str], bool]:
@@ -151,22 +155,25 @@ def _read_special_tokens(added: Any, ids: Mapping[str, int]) -> dict[str, int]:
         if entry.get("normalized"):
             later.add(name)
         specials[name] = i
+    special.check_names(list(specials))
     _refuse_rivals(specials.keys() - later, later)
     return specials
 
 
-def _refuse_rivals(first: Iterable[str], later: Iterable[str]) -> None:
+def _refuse_rivals(first: Collection[str], later: Iterable[str]) -> None:
     """Raise ValueError if the order in which `tokenizers` searches for added tokens matters.
 
     It searches for those with "normalized": false, then for the others in what is left. Here the one that
     begins first in the text is taken, which is the same unless one of the others begins before it.
     """
-    beginnings = {name[:end] for name in first for end in range(1, len(name) + 1)}
+    ordered, lengths = sorted(first), {len(name) for name in first}
     for name in later:
-        if any(name[start:] in beginnings for start in range(1, len(name))) or any(
-            whole in name[1:] for whole in first
-        ):
-            raise ValueError(f"the added token {name!r} overlaps with one that is searched for before it")
+        for start in range(1, len(name)):
+            rest = name[start:]
+            at = bisect_left(ordered, rest)
+            continues = at < len(ordered) and ordered[at].startswith(rest)
+            if continues or any(rest[:length] in first for length in lengths):
+                raise ValueError(f"the added token {name!r} overlaps with one that is searched for before it")
 
 
 def _read_tokens(ids: Mapping[str, int], alphabet_is_bytes: bool) -> list[Any]:

@@ -58,7 +58,10 @@ def load(name: str) -> BPETokenizer:
 
 
 def load_unigram(name: str) -> Unigram:
-    """Load the Unigram tokenizer of a real model. Its normalizer is left to the library sentencepiece.
+    """Load the Unigram tokenizer of a real model.
+
+    Its normalizer is left to the library sentencepiece: the model's ids are those of
+    `encode_normalized(processor.normalize(text))`; `encode` gives others for some texts.
 
     name: "jurassic2". Raises as `load`.
     """

@@ -205,6 +205,6 @@ UNIGRAM_VOCABULARIES: dict[str, Vocabulary] = {
                 Carrier("ai21-tokenizer==1.1.0", "ai21_tokenizer/resources/j2-tokenizer/j2-tokenizer.model"),
             ),
         ),
-        formats.load_sentencepiece,
+        lambda path: formats.load_sentencepiece(path, caller_normalizes=True),
     ),
 }

@@ -14,6 +14,7 @@ from ctypes import c_float
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 FARTHEST = 100_000.0
+LONGEST = 1_000  # characters of a piece; at each character of a text, pieces of all lengths are tried
 SPACE = "▁"  # U+2581, not the underscore
 BYTES = [f"<0x{value:02X}>" for value in range(256)]
 

@@ -16,9 +16,21 @@ from ctypes import c_float
 from typing import Any, ClassVar, NamedTuple, Self
 
 from bpe import special
-from bpe._validate import check_finite, check_ids, check_seed, refuse_surrogates
+from bpe._validate import check_finite, check_ids, check_seed, refuse_surrogates, refuse_unordered
 from bpe.subwords import unigram_training
-from bpe.subwords.lattice import BYTES, KINDS, SPACE, Edge, Kind, Path, Piece, best_path, random_path, sums
+from bpe.subwords.lattice import (
+    BYTES,
+    KINDS,
+    LONGEST,
+    SPACE,
+    Edge,
+    Kind,
+    Path,
+    Piece,
+    best_path,
+    random_path,
+    sums,
+)
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 UNKNOWN_PENALTY = 10.0
@@ -63,9 +75,14 @@ class Unigram(Tokenizer):
         pieces: Iterable[Piece | tuple[str, float] | tuple[str, float, Kind]],
         prefix: bool = True,
     ) -> None:
+        refuse_unordered(pieces, "pieces")
+        if isinstance(pieces, str):
+            raise TypeError(f"pieces must be a list of pieces, not the string {pieces[:60]!r}")
         self.entries = tuple(_check_piece(number, entry) for number, entry in enumerate(pieces))
         self.vocabulary = tuple(special.check_names((entry.text for entry in self.entries), "piece"))
-        self.prefix = bool(prefix)
+        if not isinstance(prefix, bool):
+            raise TypeError(f"prefix must be True or False, not {prefix!r}")
+        self.prefix = prefix
         ids = {kind: _ids_of(self.entries, kind) for kind in KINDS}
         if not ids["normal"]:
             raise ValueError("there is no normal piece")
@@ -261,8 +278,12 @@ class Unigram(Tokenizer):
 
 def _check_piece(number: int, entry: Any) -> Piece:
     if not isinstance(entry, (tuple, list)) or len(entry) not in (2, 3):
-        raise TypeError(f"piece {number} must be (text, score) or (text, score, kind), not {entry!r}")
+        raise TypeError(f"piece {number} must be (text, score) or (text, score, kind), not {str(entry)[:60]}")
     piece = Piece(*entry)
+    if isinstance(piece.text, str) and len(piece.text) > LONGEST:
+        raise ValueError(f"piece {number} has {len(piece.text):,} characters; the most are {LONGEST:,}")
+    if isinstance(piece.score, bool):
+        raise TypeError(f"the score of piece {number} must be a number, not {piece.score}")
     if piece.kind not in KINDS:
         raise ValueError(f"piece {number} is of the unknown kind {piece.kind!r}")
     score = c_float(check_finite(piece.score, f"the score of piece {number}")).value

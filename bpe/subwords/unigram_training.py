@@ -20,6 +20,7 @@ from itertools import groupby
 
 import regex
 
+from bpe import counting
 from bpe._progress import show_progress
 from bpe._validate import check_finite, check_integer
 from bpe.subwords import base, lattice
@@ -74,6 +75,8 @@ def learn(
     shrinking_factor = _check_range(shrinking_factor, "shrinking_factor", 0, 0.99)
     sub_iterations = check_integer(sub_iterations, "sub_iterations", least=1)
     longest = check_integer(max_length, "max_length", least=1)
+    if longest > lattice.LONGEST:
+        raise ValueError(f"max_length may be {lattice.LONGEST:,}, not {longest:,}")
     number = base.number_to_learn(vocab_size, len(characters), len(taken))
     words = _cut_at_unknown(counts, set(characters))
     most = int(min(seed_factor * min(number, sys.maxsize), sys.maxsize))
@@ -84,6 +87,7 @@ def learn(
             scores = pruned(words, scores, characters, size)
         for _ in range(sub_iterations):
             scores = reestimated(words, scores, characters)
+    counting.warn_if_few(len(scores) - len(characters), number)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 

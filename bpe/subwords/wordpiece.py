@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import regex
 
-from bpe import special
+from bpe import counting, special
 from bpe._progress import show_progress
 from bpe._validate import check_ids, check_integer
 from bpe.naive import count_pairs, merge_pair
@@ -179,7 +179,10 @@ class WordPiece(Tokenizer):
         self.unknown_id = None if unknown is None else special_ids.pop(unknown)
         self.special_tokens = ReadOnlyDict(special_ids)
         self.max_characters = check_integer(max_characters, "max_characters", least=1)
-        self._longest = max(map(len, self._ids), default=0)
+        # Of the parts of words that pieces match: a long text is compared with no others.
+        lengths = {len(piece) for piece in self._ids}
+        lengths |= {len(piece) - len(PREFIX) for piece in self._ids if piece.startswith(PREFIX)}
+        self._lengths = sorted(lengths, reverse=True)
         self._cache: dict[str, list[int]] = {}
 
     @classmethod
@@ -230,10 +233,13 @@ class WordPiece(Tokenizer):
         least = check_integer(min_frequency, "min_frequency", least=1)
         pieces = dict.fromkeys(sorted({symbol for word in counts for symbol in symbols_of(word)}))
         number = number_to_learn(vocab_size, len(pieces), len(collect_names(unknown, names)))
+        wanted = len(pieces) + number
         new = _new_pieces(learn_pieces(counts, least), pieces, number)
         for piece in show_progress(new, number, progress, desc="pieces"):
             pieces[piece] = None
-        return cls(pieces, names, unknown)
+        if least == 2:  # with another one, training stops where it was meant to
+            counting.warn_if_few(len(pieces) - wanted + number, number)
+        return cls(list(pieces), names, unknown)
 
     def _encode_ordinary(self, text: str) -> list[int]:
         return encode_words(words(text), self._encode_word, self._cache)
@@ -244,8 +250,9 @@ class WordPiece(Tokenizer):
         start = 0
         while start < len(word) <= self.max_characters:
             prefix = PREFIX if start else ""
-            for end in range(min(len(word), start + self._longest), start, -1):
-                if (piece := prefix + word[start:end]) in self._ids:
+            for length in self._lengths:
+                end = start + length
+                if start < end <= len(word) and (piece := prefix + word[start:end]) in self._ids:
                     ids.append(self._ids[piece])
                     start = end
                     break

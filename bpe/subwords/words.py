@@ -15,9 +15,16 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-from bpe import fast, naive, special
+from bpe import counting, fast, naive, special
 from bpe._progress import show_progress
-from bpe._validate import check_finite, check_ids, check_integer, check_seed, refuse_surrogates
+from bpe._validate import (
+    check_finite,
+    check_ids,
+    check_integer,
+    check_seed,
+    refuse_surrogates,
+    refuse_unordered,
+)
 from bpe.bytepair import Progress, as_pairs, index_tokens, rank_pairs
 from bpe.fast import incremental
 from bpe.naive import Pair
@@ -25,6 +32,7 @@ from bpe.subwords.base import check_words, collect_names, count_words, encode_wo
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 END = "</w>"
+MOST_SYMBOLS = 10_000_000  # of all tokens together: each merge can double the longest
 
 
 class WordBPE(Tokenizer):
@@ -59,6 +67,7 @@ class WordBPE(Tokenizer):
         special_tokens: Iterable[str] = (),
         unknown: str | None = "[UNK]",
     ) -> None:
+        refuse_unordered(characters, "characters")
         self.characters = tuple(characters)
         for character in self.characters:
             if not isinstance(character, str) or len(character) != 1:
@@ -69,10 +78,14 @@ class WordBPE(Tokenizer):
         names = collect_names(unknown, special_tokens)
         # A token is a tuple of symbols: the mark is one symbol, the characters "</w>" of a text are four.
         symbols: list[Any] = [(symbol,) for symbol in [*self.characters, END]]
+        total = len(symbols)
         for rank, pair in enumerate(self.merges):
             for i in pair:
                 if not 0 <= i < len(symbols):
                     raise ValueError(f"merge {rank} uses the id {i}, which no earlier token has")
+            total += len(symbols[pair[0]]) + len(symbols[pair[1]])
+            if total > MOST_SYMBOLS:
+                raise ValueError(f"merge {rank} brings the tokens to more than {MOST_SYMBOLS:,} symbols")
             symbols.append(symbols[pair[0]] + symbols[pair[1]])
         self._ranks = rank_pairs(self.merges, symbols, index_tokens(symbols))
         self._symbol_ids: dict[str, int] = {symbol[0]: i for i, symbol in enumerate(symbols[: self._base])}
@@ -156,6 +169,8 @@ class WordBPE(Tokenizer):
             check_integer(min_frequency, "min_frequency", least=1),
         )
         merges = [step.pair for step in show_progress(steps, num_merges, progress, desc="merges")]
+        if min_frequency == 2:  # with another one, training stops where it was meant to
+            counting.warn_if_few(len(merges), num_merges)
         return cls(characters, merges, names, unknown)
 
     # -- encoding and decoding -----------------------------------------------------------------------

@@ -207,7 +207,7 @@ def test_gpt2_s_files_there_and_back(tmp_path: Path, kind: str) -> None:
     tokenizer = MADE[kind]()
     vocab, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
     formats.save_gpt2(tokenizer, vocab, merges)
-    read = formats.load_gpt2(vocab, merges, tokenizer.split, tokenizer.special_tokens)
+    read = formats.load_gpt2(vocab, merges, tokenizer.split, list(tokenizer.special_tokens))
     assert same(read, tokenizer)
 
 

@@ -12,7 +12,7 @@ import pytest
 from made_tokenizers import BYTES, SPECIAL, change, trained
 
 from bpe import BPETokenizer, formats, presplit
-from bpe.formats import dialect
+from bpe.formats import dialect, tokenizers_json
 
 
 def in_model(**entries: Any) -> Callable[[dict[str, Any]], object]:
@@ -240,3 +240,90 @@ def test_oniguruma_reads_possessive_braces_differently() -> None:
     assert presplit.pieces("1234567", [r"\p{N}{1,3}+"]) == ["123", "456", "7"]
     assert cut(r"\p{N}{1,3}+") == ["1234567"]
     assert cut(dialect.to_oniguruma(presplit.GPT4)) == ["123", "456", "7"]
+
+
+# -- what would take unlimited time or memory ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [300, 2_000, 100_000])
+@pytest.mark.parametrize("key", ["normalizer", "pre_tokenizer", "decoder", "post_processor"])
+def test_nested_parts(tmp_path: Path, key: str, depth: int) -> None:
+    path = tmp_path / "tokenizer.json"
+    formats.save_tokenizers_json(trained("words"), path)
+    change(path, lambda file: file.update({key: "@@@"}))
+    inner = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}.get(key, key + "s")
+    value = f'{{"type": "Sequence", "{inner}": [' * depth + "]}" * depth
+    path.write_text(path.read_text(encoding="utf-8").replace('"@@@"', value), encoding="utf-8")
+    try:
+        formats.load_tokenizers_json(path)
+        assert depth < 100_000 and key in ("normalizer", "post_processor")
+    except ValueError as error:
+        assert str(error).startswith(f"{path}: ") and len(str(error)) < 500
+        assert "nested too deeply" in str(error) or key in ("pre_tokenizer", "decoder")
+
+
+def test_rivals_among_very_many_added_tokens() -> None:
+    first, later = [f"<{i}>" for i in range(30_000)], [f"({i})" for i in range(30_000)]
+    tokenizers_json._refuse_rivals(set(first), later)
+    for name in ("a<7>", "a<7>b", "a<29", "((7)<"):
+        with pytest.raises(ValueError, match="overlaps"):
+            tokenizers_json._refuse_rivals(set(first), [*later, name])
+
+
+@pytest.mark.parametrize("content", ["x" * 1_001, ""])
+def test_added_tokens_have_a_length(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "tokenizer.json"
+    formats.save_tokenizers_json(trained("words"), path)
+    change(path, with_added(content=content))
+    with pytest.raises(ValueError, match=r"special token (may have|must not be empty)"):
+        formats.load_tokenizers_json(path)
+
+
+def test_a_token_of_a_megabyte(tmp_path: Path) -> None:
+    path = tmp_path / "ranks.tiktoken"
+    path.write_bytes(ranks(base64.b64encode(b"a" * 1_000_000) + b" 256"))
+    with pytest.raises(ValueError, match="the token with the id 256 is longer than 100,000"):
+        formats.load_tiktoken(path, None)
+
+
+def test_files_have_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for module in (formats.gpt2, formats.tiktoken, tokenizers_json, formats.sentencepiece):
+        monkeypatch.setattr(module, "LARGEST_FILE", 100)
+    for path in paths:
+        path.write_bytes(b" " * 101)
+    for load in (
+        lambda: formats.load_tiktoken(paths[0], None),
+        lambda: formats.load_tokenizers_json(paths[0]),
+        lambda: formats.load_gpt2(*paths),
+        lambda: formats.load_sentencepiece(paths[0]),
+    ):
+        with pytest.raises(ValueError, match=rf"^{re.escape(str(paths[0]))} has more than 100 bytes"):
+            load()
+
+
+# -- byte order marks ----------------------------------------------------------------------------------------
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    tokenizer, path, merges = trained("gpt2"), tmp_path / "a", tmp_path / "b"
+
+    def mark(*paths: Path) -> None:
+        for marked in paths:
+            marked.write_bytes("\ufeff".encode() + marked.read_bytes())
+
+    formats.save_tokenizers_json(tokenizer, path)
+    mark(path)
+    assert formats.load_tokenizers_json(path) == tokenizer
+    formats.save_gpt2(tokenizer, path, merges)
+    mark(path, merges)
+    assert formats.load_gpt2(path, merges, "gpt2", SPECIAL) == tokenizer
+    formats.save_tiktoken(tokenizer, path)
+    mark(path)
+    assert formats.load_tiktoken(path, "gpt2", tokenizer.special_tokens).merges == tokenizer.merges
+
+
+@pytest.mark.parametrize("given", [{"<x>"}, {"<x>": 7}, "<x>"])
+def test_names_of_special_tokens_are_a_list(tmp_path: Path, given: Any) -> None:
+    with pytest.raises(TypeError, match="special_tokens must be a list"):
+        formats.load_gpt2(tmp_path / "a", tmp_path / "b", special_tokens=given)

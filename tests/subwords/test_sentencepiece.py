@@ -64,7 +64,8 @@ def train_with_library(path: Path, texts: list[str], **options) -> tuple[Unigram
         **options,
     )
     file = prefix.with_suffix(".model")
-    return formats.load_sentencepiece(file), sentencepiece.SentencePieceProcessor(model_file=str(file))
+    ours = formats.load_sentencepiece(file, caller_normalizes=True)
+    return ours, sentencepiece.SentencePieceProcessor(model_file=str(file))
 
 
 def compare(ours: Unigram, theirs, texts: list[str]) -> tuple[int, int]:
@@ -241,3 +242,43 @@ def test_changed_bytes_never_raise_anything_else(tmp_path_factory, at, new):
         formats.load_sentencepiece(path)
     except ValueError as error:
         assert str(path) in str(error)
+
+
+# -- normalizers that `Unigram` does not apply ---------------------------------------------------------------
+
+
+def with_normalizer(*fields: bytes, trainer: bytes = b"", denormalizer: bytes = b"") -> bytes:
+    return GOOD + message(2, trainer) + message(3, b"".join(fields)) + message(5, denormalizer)
+
+
+@pytest.mark.parametrize(
+    ("data", "effect"),
+    [
+        (with_normalizer(message(1, b"nmt_nfkc"), message(2, b"table")), r"replaces characters \(nmt_nfkc\)"),
+        (with_normalizer(numeric(4, 1)), "removes extra spaces"),
+        (with_normalizer(numeric(5, 0)), "leaves spaces as they are"),
+        (with_normalizer(numeric(3, 1), trainer=numeric(24, 1)), "adds a space after the text"),
+        (with_normalizer(denormalizer=message(2, b"table")), "replaces characters after decoding"),
+        (message(1, message(1, b"a")) + message(3, b""), "removes extra spaces"),  # which is the default
+    ],
+)
+def test_a_normalizer_is_not_dropped_silently(tmp_path, data, effect):
+    path = tmp_path / "a.model"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=rf"a\.model: its normalizer {effect}.* caller_normalizes=True"):
+        formats.load_sentencepiece(path)
+    assert formats.load_sentencepiece(path, caller_normalizes=True).vocab_size
+
+
+def test_a_model_of_the_library_that_normalizes_nothing(tmp_path):
+    texts = ["low lower lowest", "new newer newest", "slow slower"] * 30
+    plain = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    _, theirs = train_with_library(
+        tmp_path, texts, vocab_size=300, byte_fallback=True, hard_vocab_limit=False, **plain
+    )
+    ours = formats.load_sentencepiece(tmp_path / "model.model")
+    for text in ("low", "  slow  and ", "ﬁ ＡＢ e\u0301\n", ""):
+        assert ours.encode(text) == theirs.encode(text)
+    train_with_library(tmp_path, texts, vocab_size=300, byte_fallback=True, hard_vocab_limit=False)
+    with pytest.raises(ValueError, match=r"replaces characters \(nmt_nfkc\), removes extra spaces"):
+        formats.load_sentencepiece(tmp_path / "model.model")
