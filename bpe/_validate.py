@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, MappingView, Set
 from typing import Any
 
 STRETCH = 1 << 16  # characters
+LONGEST_MESSAGE = 1_000  # characters about a file; an entry that it quotes may have millions
 
 
 def refuse_surrogates(text: str, name: str = "text") -> None:
@@ -134,7 +135,7 @@ def check_seed(value: Any) -> int:
 def check_ids(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
     """Yield the ids of a row, each checked as by `check_id`. Raises TypeError for what is not a row."""
     if isinstance(ids, (str, bytes, bytearray)) or not isinstance(ids, Iterable):
-        raise TypeError(f"ids must be a list of integers, not {type(ids).__name__}: {_shorten(repr(ids))}")
+        raise TypeError(f"ids must be a list of integers, not {type(ids).__name__}: {cut_short(repr(ids))}")
     refuse_unordered(ids, "ids")
     if (dimensions := getattr(ids, "ndim", 1)) != 1:
         raise TypeError(f"ids must be one row, not an array of {dimensions} dimensions")
@@ -142,7 +143,8 @@ def check_ids(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
         yield i if type(i) is int and 0 <= i < vocab_size else check_id(i, vocab_size)
 
 
-def _shorten(text: str, length: int = 60) -> str:
+def cut_short(text: str, length: int = 60) -> str:
+    """Return the text, or its beginning and an ellipsis: what a message quotes may be enormous."""
     return text if len(text) <= length else text[:length] + "…"
 
 

@@ -11,7 +11,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from bpe import saving, special
-from bpe._validate import check_id, refuse_surrogates, refuse_unordered
+from bpe._validate import LONGEST_MESSAGE, check_id, cut_short, refuse_surrogates, refuse_unordered
 from bpe._visible import visible
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class Tokenizer(ABC):
             saving.check_entries(content, cls.CONTENT)
             return cls._from_content(content)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+            raise ValueError(cut_short(f"{path} is damaged: {error}", LONGEST_MESSAGE)) from None
 
     # -- how it is shown -----------------------------------------------------------------------------
 

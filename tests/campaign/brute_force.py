@@ -187,7 +187,9 @@ def encode_wordpiece(word: str, pieces: Iterable[str], longest_word: int) -> lis
     found: list[str] = []
     rest = word
     while rest and len(word) <= longest_word:
-        able = [rest[:end] for end in range(len(rest), 0, -1) if ("##" if found else "") + rest[:end] in pieces]
+        able = [
+            rest[:end] for end in range(len(rest), 0, -1) if ("##" if found else "") + rest[:end] in pieces
+        ]
         if not able:
             return None
         found.append(("##" if found else "") + able[0])

@@ -31,7 +31,14 @@ from mutations import EXPRESSIONS, mutate_bytes, mutate_json, to_text
 
 MOST_MEMORY = 1_000_000_000  # bytes beyond what the process takes at first
 MOST_SECONDS = 5.0  # of work, for a case; nearly all take milliseconds
-TEXTS = ["the low, lower 月光!\n", "a" * 40 + "!", "x" * 60, " \r\n\t 12345 '", "ab" * 30 + "\x1b\u202e", "A a\u0301"]
+TEXTS = [
+    "the low, lower 月光!\n",
+    "a" * 40 + "!",
+    "x" * 60,
+    " \r\n\t 12345 '",
+    "ab" * 30 + "\x1b\u202e",
+    "A a\u0301",
+]
 
 Open = Callable[[Path], Any]
 Use = Callable[[Any, Path], object]
@@ -132,8 +139,12 @@ def tokenizers() -> dict[str, bytes]:
 
     text = "the low lower lowest 月光月光 the low light a aa ab\n" * 2
     made = {
-        "bytes": BPETokenizer.train(text, 266, pattern="gpt4", special_tokens=["<|end|>", "a b"], progress=False),
-        "letters": BPETokenizer.train(text, 30, alphabet="characters", pattern=["verse", "words"], progress=False),
+        "bytes": BPETokenizer.train(
+            text, 266, pattern="gpt4", special_tokens=["<|end|>", "a b"], progress=False
+        ),
+        "letters": BPETokenizer.train(
+            text, 30, alphabet="characters", pattern=["verse", "words"], progress=False
+        ),
         "characters": CharTokenizer(text, unknown="<unk>"),
         "words": WordBPE.train(text, 30, special_tokens=["<|end|>"], progress=False),
         "wordpiece": WordPiece.train(text, 40, special_tokens=["<|end|>"], progress=False),
@@ -154,7 +165,9 @@ def byte_pairs(whole: bool = False) -> Any:
 
     text = "the low lower lowest 月光月光 the low light a aa ab\n" * 2
     trained = BPETokenizer.train(text, 266, pattern="words", special_tokens=["<|end|>"], progress=False)
-    return BPETokenizer([*trained.vocabulary, b"qqq"], trained.merges, "words", None, True) if whole else trained
+    return (
+        BPETokenizer([*trained.vocabulary, b"qqq"], trained.merges, "words", None, True) if whole else trained
+    )
 
 
 def tokenizers_json(rng: random.Random, folder: Path) -> Path:
@@ -211,10 +224,23 @@ def ranks(rng: random.Random, folder: Path) -> Path:
         case 1:  # the same tokens with other ranks
             numbers = [line.split()[1] for line in lines]
             rng.shuffle(numbers)
-            lines = [line.split()[0] + b" " + number + b"\n" for line, number in zip(lines, numbers, strict=True)]
+            lines = [
+                line.split()[0] + b" " + number + b"\n" for line, number in zip(lines, numbers, strict=True)
+            ]
         case 2:
             line = rng.randrange(len(lines))
-            lines[line] = rng.choice([b"", b"\n", b"YWI= 4\n", b"= 1\n", b"YQ== 1e3\n", b"YQ== -1\n", b"YQ== 999999999\n", lines[0]])
+            lines[line] = rng.choice(
+                [
+                    b"",
+                    b"\n",
+                    b"YWI= 4\n",
+                    b"= 1\n",
+                    b"YQ== 1e3\n",
+                    b"YQ== -1\n",
+                    b"YQ== 999999999\n",
+                    lines[0],
+                ]
+            )
     data = b"".join(lines)
     path.write_bytes(mutate_bytes(rng, data) if rng.random() < 0.7 else data)
     return path
@@ -233,7 +259,9 @@ def sentencepiece_model() -> bytes:
     from bpe.subwords.lattice import Piece
 
     pieces = [Piece("<unk>", 0.0, "unknown"), Piece("<s>", 0.0, "control"), Piece("ab", 0.0, "user-defined")]
-    pieces += [Piece(text, -float(k)) for k, text in enumerate(["▁", "a", "b", "▁the", "l", "ow", "o", "w", "月"], 1)]
+    pieces += [
+        Piece(text, -float(k)) for k, text in enumerate(["▁", "a", "b", "▁the", "l", "ow", "o", "w", "月"], 1)
+    ]
     return model([*pieces, Piece("x", 0.0, "unused")], prefix=True)
 
 
@@ -242,7 +270,11 @@ def sentencepiece(rng: random.Random, folder: Path) -> Path:
     data = sentencepiece_model()
     if rng.random() < 0.15:  # a number in the place of a score
         at = data.rfind(b"\x15", 0, rng.randint(10, len(data)))
-        data = data[: at + 1] + struct.pack("<f", rng.choice([float("nan"), float("inf"), 3e38, 1.0])) + data[at + 5 :]
+        data = (
+            data[: at + 1]
+            + struct.pack("<f", rng.choice([float("nan"), float("inf"), 3e38, 1.0]))
+            + data[at + 5 :]
+        )
     path.write_bytes(mutate_bytes(rng, data))
     return path
 
@@ -256,7 +288,9 @@ def checkpoint() -> bytes:
     from bpe.minigpt.training import Trainer, TrainingSettings
 
     config = MiniGPTConfig(7, block_size=4, embedding_dim=8, num_heads=2, num_layers=1, dropout=0.0)
-    trainer = Trainer(config, TrainingSettings(3, batch_size=2), numpy.arange(50) % 7, _seven().fingerprint, "cpu")
+    trainer = Trainer(
+        config, TrainingSettings(3, batch_size=2), numpy.arange(50) % 7, _seven().fingerprint, "cpu"
+    )
     trainer.train_step()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "c.pt"
@@ -279,13 +313,17 @@ def checkpoints(rng: random.Random, folder: Path) -> Path:
         path.write_bytes(mutate_bytes(rng, checkpoint()))
         return path
     content = torch.load(io.BytesIO(checkpoint()), weights_only=True)
-    part = rng.choice(["config", "config", "settings", "step", "model", "optimizer", "random_states", "format"])
+    part = rng.choice(
+        ["config", "config", "settings", "step", "model", "optimizer", "random_states", "format"]
+    )
     if part == "model" and rng.random() < 0.8:
         name = rng.choice(list(content["model"]))
         content["model"][name] = _hostile_tensor(rng)
     elif part == "config":
         name = rng.choice(list(content["config"]))
-        content["config"][name] = rng.choice([10**3, 10**6, 10**9, 2**40, -1, 0, 1.5, "7", None, True, 2**70, float("nan")])
+        content["config"][name] = rng.choice(
+            [10**3, 10**6, 10**9, 2**40, -1, 0, 1.5, "7", None, True, 2**70, float("nan")]
+        )
     elif part in ("optimizer", "random_states", "model"):
         content[part] = rng.choice([{}, [], None, {"cpu": torch.zeros(3)}, {"state": {}, "param_groups": []}])
     else:
@@ -299,7 +337,7 @@ def _hostile_tensor(rng: random.Random) -> Any:
 
     return rng.choice(
         [
-            torch.zeros(1).expand(10**rng.choice([3, 8, 10])),
+            torch.zeros(1).expand(10 ** rng.choice([3, 8, 10])),
             torch.zeros(0),
             torch.zeros(3, 3, dtype=torch.int64),
             torch.full((7, 8), float("nan")),
@@ -337,7 +375,9 @@ def resumed(path: Path) -> Any:
     from bpe.minigpt.training import Trainer, TrainingSettings
 
     config = MiniGPTConfig(7, block_size=4, embedding_dim=8, num_heads=2, num_layers=1, dropout=0.0)
-    trainer = Trainer(config, TrainingSettings(3, batch_size=2), numpy.arange(50) % 7, _seven().fingerprint, "cpu")
+    trainer = Trainer(
+        config, TrainingSettings(3, batch_size=2), numpy.arange(50) % 7, _seven().fingerprint, "cpu"
+    )
     checkpoints.resume(path, trainer)
     if not 0 <= trainer.step <= 3:
         raise Fault(f"it continues at step {trainer.step} of 3")
@@ -355,7 +395,17 @@ def ids_npy(rng: random.Random, folder: Path) -> Path:
     numpy.save(data, numpy.zeros(shape, dtype=kind))
     content = data.getvalue()
     if rng.random() < 0.2:
-        shape_text = rng.choice([b"(10000000000,)", b"(-1,)", b"(2**40,)", b"(9,)*9", b"(1e3,)", b"(True,)", b"(999999999999999999999,)"])
+        shape_text = rng.choice(
+            [
+                b"(10000000000,)",
+                b"(-1,)",
+                b"(2**40,)",
+                b"(9,)*9",
+                b"(1e3,)",
+                b"(True,)",
+                b"(999999999999999999999,)",
+            ]
+        )
         content = content.replace(b"(9,)", shape_text).replace(b"F', 'b", b"F', 'b")
     path.write_bytes(mutate_bytes(rng, content) if rng.random() < 0.7 else content)
     return path
@@ -366,7 +416,15 @@ def ids_pt(rng: random.Random, folder: Path) -> Path:
 
     path = folder / "ids.pt"
     content = rng.choice(
-        [torch.arange(9), torch.zeros(3, 3), [1, 2], {"a": 1}, torch.zeros(9, dtype=torch.bool), 7, _hostile_tensor(rng)]
+        [
+            torch.arange(9),
+            torch.zeros(3, 3),
+            [1, 2],
+            {"a": 1},
+            torch.zeros(9, dtype=torch.bool),
+            7,
+            _hostile_tensor(rng),
+        ]
     )
     torch.save(content, path)
     if rng.random() < 0.5:
@@ -398,7 +456,9 @@ def archives(rng: random.Random, folder: Path) -> Path:
     names = [rng.choice([*NAMES, f"x/{NAMES[0]}", "../" + NAMES[0], "/" + NAMES[0], "C:\\" + NAMES[0], "..\\" + NAMES[0], "",
                          "a" * 300, "\x1b[1m", NAMES[0] + "/", "\ud800"[:0] + "月", "a\x00b", "x/../" + NAMES[0]]) for _ in range(rng.randint(0, 4))]  # fmt: skip
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w", rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])) as zipped:
+        with zipfile.ZipFile(
+            path, "w", rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+        ) as zipped:
             for name in names:
                 info = zipfile.ZipInfo(name or "x")
                 info.compress_type = zipped.compression
@@ -410,7 +470,18 @@ def archives(rng: random.Random, folder: Path) -> Path:
         with tarfile.open(fileobj=data, mode="w", format=form) as tar:
             for name in names:
                 info = tarfile.TarInfo(name[:99] if form == tarfile.USTAR_FORMAT else name)
-                info.type = rng.choice([tarfile.REGTYPE] * 6 + [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE, b"S", b"Z"])
+                info.type = rng.choice(
+                    [tarfile.REGTYPE] * 6
+                    + [
+                        tarfile.SYMTYPE,
+                        tarfile.LNKTYPE,
+                        tarfile.CHRTYPE,
+                        tarfile.FIFOTYPE,
+                        tarfile.DIRTYPE,
+                        b"S",
+                        b"Z",
+                    ]
+                )
                 info.linkname = rng.choice(["", "/etc/passwd", "../x"])
                 content = rng.choice([b"[]", b"x" * 100, bytes(3_000_000)]) if info.isreg() else b""
                 info.size = len(content)
@@ -450,9 +521,13 @@ def open_archive(path: Path) -> Any:
 
 def poem_json(rng: random.Random, folder: Path) -> Path:
     path = folder / "poet.tang.0.json"
-    content = [{"title": "t", "author": "a", "paragraphs": ["牀前明月光，疑是地上霜。", "舉頭望明月，低頭思故鄉。"]}] * 3
+    content = [
+        {"title": "t", "author": "a", "paragraphs": ["牀前明月光，疑是地上霜。", "舉頭望明月，低頭思故鄉。"]}
+    ] * 3
     data = json.dumps(content, ensure_ascii=False).encode()
-    path.write_bytes(mutate_bytes(rng, data) if rng.random() < 0.3 else to_text(rng, mutate_json(rng, content)))
+    path.write_bytes(
+        mutate_bytes(rng, data) if rng.random() < 0.3 else to_text(rng, mutate_json(rng, content))
+    )
     return path
 
 
@@ -485,8 +560,17 @@ def open_prepared_poems(path: Path) -> Any:
 
 def results_json(rng: random.Random, folder: Path) -> Path:
     path = folder / "minigpt_tiny.json"
-    content = {"command": "x", "profile": "tiny", "summary": [{"corpus": "tang", "seeds": [0, 1]}], "runs": [_result()]}
-    path.write_bytes(to_text(rng, mutate_json(rng, content)) if rng.random() < 0.7 else mutate_bytes(rng, json.dumps(content).encode()))
+    content = {
+        "command": "x",
+        "profile": "tiny",
+        "summary": [{"corpus": "tang", "seeds": [0, 1]}],
+        "runs": [_result()],
+    }
+    path.write_bytes(
+        to_text(rng, mutate_json(rng, content))
+        if rng.random() < 0.7
+        else mutate_bytes(rng, json.dumps(content).encode())
+    )
     return path
 
 
@@ -512,7 +596,11 @@ def run_result(rng: random.Random, folder: Path) -> Path:
     runs.mkdir(parents=True)
     path = runs / "result.json"
     content = _result()
-    path.write_bytes(to_text(rng, mutate_json(rng, content)) if rng.random() < 0.7 else mutate_bytes(rng, json.dumps(content).encode()))
+    path.write_bytes(
+        to_text(rng, mutate_json(rng, content))
+        if rng.random() < 0.7
+        else mutate_bytes(rng, json.dumps(content).encode())
+    )
     return path
 
 
@@ -539,7 +627,9 @@ def parquet() -> bytes:
 def wikitext(rng: random.Random, folder: Path) -> Path:
     kind = rng.choice(["parquet", "txt", "tokens"])
     for split in ("train", "valid", "test"):
-        (folder / f"{split}.{kind}").write_bytes(parquet() if kind == "parquet" else b" = A = \n\n a b c \n" * 3)
+        (folder / f"{split}.{kind}").write_bytes(
+            parquet() if kind == "parquet" else b" = A = \n\n a b c \n" * 3
+        )
     path = folder / f"train.{kind}"
     path.write_bytes(mutate_bytes(rng, path.read_bytes()))
     return path
@@ -608,7 +698,9 @@ def limit_memory() -> None:
     try:
         import resource
 
-        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
     except (ImportError, OSError):  # not Linux
         return
     resource.setrlimit(resource.RLIMIT_AS, (taken + MOST_MEMORY,) * 2)
@@ -631,13 +723,20 @@ def try_case(kind: str, rng: random.Random, folder: Path) -> None:
             raise Fault(f"a message of {len(str(error)):,} characters: {str(error)[:120]!r}") from None
     else:
         use(content, folder)
-    left = [found for found in sorted(folder.rglob("*")) if found not in there and "results" not in found.parts and found.name != ".lock"]
+    left = [
+        found
+        for found in sorted(folder.rglob("*"))
+        if found not in there and "results" not in found.parts and found.name != ".lock"
+    ]
     if left:
         raise Fault(f"left behind: {left}")
 
 
 def main(kind: str, first: int, last: int) -> None:
+    from bpe import presplit
+
     os.fsync = lambda _: None  # nothing here loses power
+    presplit.SECONDS = 0.3  # before an expression of a file is given up
     with tempfile.TemporaryDirectory() as folder:  # whatever is imported or cached takes its memory now
         write, open_file, use = KINDS[kind]
         for number in range(3):

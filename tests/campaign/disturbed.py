@@ -18,7 +18,18 @@ import sys
 import time
 from pathlib import Path
 
-EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.link", "os.truncate", "os.listdir", "os.scandir"}
+EVENTS = {
+    "open",
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.chmod",
+    "os.link",
+    "os.truncate",
+    "os.listdir",
+    "os.scandir",
+}
 
 # Poems of four files, which the rules keep but for one.
 RAW = {

@@ -39,7 +39,10 @@ def hostile_value(rng: random.Random) -> Any:
         case 8:
             return rng.choice([[], {}, [[]], [None], {"": None}, [[], {}], {"type": None}, [{}] * 3])
         case 9:
-            return nested(rng.choice([2, 50, 700]), rng.choice(["", "normalizers", "pretokenizers"]))
+            return nested(
+                rng.choice([2, 50, 450, 700, 900, 980, 3_000]),
+                rng.choice(["", "normalizers", "pretokenizers"]),
+            )
         case 10:
             return [rng.choice(NUMBERS + STRINGS[:10]) for _ in range(rng.randint(1, 4))]
         case _:
@@ -92,9 +95,20 @@ def _mutate_once(rng: random.Random, content: Any) -> Any:
             holder[key] = rng.choice([[here], {"a": here}, json.dumps(here)])
         case 10 if isinstance(here, str):
             place = rng.randint(0, len(here))
-            holder[key] = here[:place] + rng.choice([*STRINGS[:16], "/", "x"]) + here[place + rng.randint(0, 2) :]
+            holder[key] = (
+                here[:place] + rng.choice([*STRINGS[:16], "/", "x"]) + here[place + rng.randint(0, 2) :]
+            )
         case 10 if isinstance(here, (int, float)):
-            holder[key] = rng.choice([here + 1, here - 1, -here, here * 1.5 if abs(here) < 1e300 else here, f"{here!r:.20}", bool(here)])
+            holder[key] = rng.choice(
+                [
+                    here + 1,
+                    here - 1,
+                    -here,
+                    here * 1.5 if abs(here) < 1e300 else here,
+                    f"{here!r:.20}",
+                    bool(here),
+                ]
+            )
         case 11 if isinstance(holder, dict):
             holder[rng.choice([*STRINGS, "dropout", "type"])] = hostile_value(rng)
         case 12 if isinstance(holder, dict):
@@ -142,7 +156,11 @@ def mutate_bytes(rng: random.Random, data: bytes) -> bytes:
             case 5:
                 data = data[:end] + data[place:end] * rng.choice([1, 2, 50]) + data[end:]
             case 6:
-                data = data[:place] + rng.choice([b"\0", b"\xff", b"\n", b"\r\n", b"9" * 30, b"\x80", b"-", b"\x1b"]) + data[end:]
+                data = (
+                    data[:place]
+                    + rng.choice([b"\0", b"\xff", b"\n", b"\r\n", b"9" * 30, b"\x80", b"-", b"\x1b"])
+                    + data[end:]
+                )
             case 7:
                 data = data[place:] + data[:place]
             case _:

@@ -22,7 +22,9 @@ from bpe import BPETokenizer, CharTokenizer
 
 HERE = Path(__file__).parent
 TEXT = "the cat sat on the mat, and the dog sat on the cat.\n" * 40
-POEMS = [f"{chr(0x4E00 + k)}前明月光，疑是地上霜。舉頭望明月，低頭思故{chr(0x5000 + k)}。" for k in range(520)]
+POEMS = [
+    f"{chr(0x4E00 + k)}前明月光，疑是地上霜。舉頭望明月，低頭思故{chr(0x5000 + k)}。" for k in range(520)
+]
 
 Files = dict[str, str]  # name -> SHA-256 of what counts in it
 
@@ -45,7 +47,18 @@ def _run(*arguments: str) -> tuple[str, ...]:
     return arguments
 
 
-TRAIN = _run("minigpt", "train", "--corpus", "tang", "--tokenizer", "few.json", "--characters-seen", "3000", "--device", "cpu")
+TRAIN = _run(
+    "minigpt",
+    "train",
+    "--corpus",
+    "tang",
+    "--tokenizer",
+    "few.json",
+    "--characters-seen",
+    "3000",
+    "--device",
+    "cpu",
+)
 SCENARIOS = {
     "train": Scenario(_run("train", "text.txt", "--vocab-size", "290", "--output", "data/t.json"), weight=3),
     "train over another": Scenario(
@@ -159,13 +172,21 @@ TIMES = {"seconds", "tokens_per_second", "machine", "time", "date"}
 def _what_counts(path: Path) -> bytes:
     data = path.read_bytes()
     if path.name in ("result.json", "metrics.jsonl"):
-        lines = [line for line in (data.decode() if path.suffix == ".jsonl" else json.dumps(json.loads(data))).split("\n") if line]
+        lines = [
+            line
+            for line in (data.decode() if path.suffix == ".jsonl" else json.dumps(json.loads(data))).split(
+                "\n"
+            )
+            if line
+        ]
         return repr([_without_times(json.loads(line)) for line in lines]).encode()
     if path.name == "checkpoint.pt":
         import torch
 
         content = torch.load(io.BytesIO(data), weights_only=True)
-        return repr([content["step"], content["fingerprint"], {k: v.tolist() for k, v in content["model"].items()}]).encode()
+        return repr(
+            [content["step"], content["fingerprint"], {k: v.tolist() for k, v in content["model"].items()}]
+        ).encode()
     return data
 
 

@@ -146,7 +146,9 @@ def rearrange(rng: random.Random, made: Made, documents: list[str]) -> Made:
             source = rng.choice(documents) or "ab"
             start = rng.randrange(len(source))
             piece = rng.choice([source[start : start + rng.randint(1, 9)], "qqq", "the", " a", "ab" * 40])
-            token: Any = piece if old.alphabet == "characters" else piece.encode("utf-8")[: rng.randint(1, 99)]
+            token: Any = (
+                piece if old.alphabet == "characters" else piece.encode("utf-8")[: rng.randint(1, 99)]
+            )
             if token not in tokens:
                 tokens.append(token)
     merges = list(made.merges)
@@ -280,7 +282,11 @@ def test_pieces_around_every_size(number: int) -> None:
         pieces += rng.choices(pieces, k=3)  # again, so that they are remembered
         pieces += [piece[:-1] + rng.choice(letters) for piece in pieces[:2]]  # and almost the same
         tokenizer = BPETokenizer.train(
-            pieces[0] + letters * 3, 256 + rng.randint(0, 30), alphabet=alphabet, pattern="words", progress=False
+            pieces[0] + letters * 3,
+            256 + rng.randint(0, 30),
+            alphabet=alphabet,
+            pattern="words",
+            progress=False,
         )
         tokens = list(tokenizer.vocabulary)
         whole = rng.random() < 0.6
@@ -308,15 +314,20 @@ def test_texts_around_the_switch_to_compiled_code(number: int) -> None:
 
     def run(rng: random.Random) -> None:
         size = fast.WORTH_COMPILING + rng.choice([-1, 0, 1, 170_000])
-        words = ["".join(rng.choices("abc月'1 \n", k=rng.randint(1, 12))) for _ in range(rng.choice([50, 60_000]))]
+        words = [
+            "".join(rng.choices("abc月'1 \n", k=rng.randint(1, 12))) for _ in range(rng.choice([50, 60_000]))
+        ]
         text = " ".join(rng.choices(words, k=size))[:size]
         pattern = rng.choice([None, *presplit.PATTERNS])
         whole = rng.random() < 0.5
         names = rng.choice([[], ["abc"]])
         trained = BPETokenizer.train(text, 300, pattern=pattern, special_tokens=names, progress=False)
-        assert trained.merges == BPETokenizer.train(
-            text, 300, pattern=pattern, special_tokens=names, engine="incremental", progress=False
-        ).merges
+        assert (
+            trained.merges
+            == BPETokenizer.train(
+                text, 300, pattern=pattern, special_tokens=names, engine="incremental", progress=False
+            ).merges
+        )
         tokens = [*trained.vocabulary, b"qqq", b"bca1"] if whole else list(trained.vocabulary)
         specials = {name: len(tokens) + k for k, name in enumerate(names)}
         made = BPETokenizer(list(dict.fromkeys(tokens)), trained.merges, trained.split, specials, whole)

@@ -23,7 +23,14 @@ from bpe.__main__ import main
 
 HIDDEN = [
     *"\x00\x07\x08\x0b\r\x1b\x7f\x85\x9b\xad\u061c\u180e\u200b\u200d\u200e\u202e\u2066\u2028\u2029\u2060\ufeff",
-    *("\x1b[31m", "\x1b]0;title\x07", "\x9b31m", "\U000e0041", "\U0001f3f4\U000e0067\U000e007f", "\ufff9\ufffb"),
+    *(
+        "\x1b[31m",
+        "\x1b]0;title\x07",
+        "\x9b31m",
+        "\U000e0041",
+        "\U0001f3f4\U000e0067\U000e007f",
+        "\ufff9\ufffb",
+    ),
 ]
 PAGES = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</td></table><b>", "\"onmouseover=\"x", "'><svg/onload=x>",
@@ -33,7 +40,11 @@ NEVER = {"Cc", "Cf", "Zl", "Zp", "Cs"}
 
 
 def hostile(rng: random.Random) -> str:
-    parts = [rng.choice(HIDDEN), rng.choice(PAGES), rng.choice(["a", "月", "e\u0301", " ", "\n", "\t", "x" * 30])]
+    parts = [
+        rng.choice(HIDDEN),
+        rng.choice(PAGES),
+        rng.choice(["a", "月", "e\u0301", " ", "\n", "\t", "x" * 30]),
+    ]
     rng.shuffle(parts)
     return "".join(parts)
 
@@ -43,7 +54,25 @@ def refuse_hidden(text: str, where: str) -> None:
     assert not left, f"{where} lets {sorted(map(ascii, left))} through: {ascii(text)[:300]}"
 
 
-TAGS = {"table", "caption", "tr", "th", "td", "span", "div", "br", "thead", "tbody", "b", "svg", "g", "text", "rect", "path", "line"}
+TAGS = {
+    "table",
+    "caption",
+    "tr",
+    "th",
+    "td",
+    "span",
+    "div",
+    "br",
+    "thead",
+    "tbody",
+    "b",
+    "svg",
+    "g",
+    "text",
+    "rect",
+    "path",
+    "line",
+}
 
 
 class _Page(html.parser.HTMLParser):
@@ -75,7 +104,9 @@ def refuse_foreign_tags(page: str, where: str) -> None:
     parser = _Page()
     parser.feed(page)
     parser.close()
-    assert not parser.faults and not parser.open, f"{where} writes {parser.faults or parser.open}: {page[:300]}"
+    assert not parser.faults and not parser.open, (
+        f"{where} writes {parser.faults or parser.open}: {page[:300]}"
+    )
     refuse_hidden(page, where)
     refuse_hidden("".join(parser.text), where)
 
@@ -89,12 +120,22 @@ def check_shown(value: Any, where: str) -> None:
 
 def tokenizers(text: str, name: str) -> Iterator[Any]:
     letters = sorted(set(text) - set(" "))
-    yield BPETokenizer.train(text * 4, 270, pattern=[bpe.presplit.regex.escape(name)], special_tokens=[name], progress=False)
-    yield BPETokenizer.train(text * 4, 200, alphabet="characters", special_tokens=[name + "x"], progress=False)
+    yield BPETokenizer.train(
+        text * 4, 270, pattern=[bpe.presplit.regex.escape(name)], special_tokens=[name], progress=False
+    )
+    yield BPETokenizer.train(
+        text * 4, 200, alphabet="characters", special_tokens=[name + "x"], progress=False
+    )
     yield CharTokenizer(text, unknown=name + "xx")
     yield WordBPE(letters, [], [name], unknown=name + "?")
     yield WordPiece([*letters, name], [name + "x"], unknown=name + "?")
-    yield Unigram([(name, 0.0, "control"), *((letter, -1.0) for letter in letters if letter != name), ("<unk>", 0, "unknown")])
+    yield Unigram(
+        [
+            (name, 0.0, "control"),
+            *((letter, -1.0) for letter in letters if letter != name),
+            ("<unk>", 0, "unknown"),
+        ]
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +193,9 @@ def exercises() -> list[Any]:
             found += [getattr(chapter, name) for name in getattr(chapter, "__all__", [])] or [
                 value
                 for name, value in vars(chapter).items()
-                if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == chapter.__name__
+                if callable(value)
+                and not name.startswith("_")
+                and getattr(value, "__module__", "") == chapter.__name__
             ]
     return found
 
@@ -214,9 +257,27 @@ def commands(rng: random.Random, folder: Path, text: str, name: str) -> Iterator
     yield ["decode", str(tokenizer), "--ids", " ".join(map(str, text.encode()))]
     yield ["fingerprint", f"{shown}.json"]
     yield ["fingerprint", str(folder / "bad.json")]
-    yield ["train", shown, "--vocab-size", "300", "--special", name, "--output", str(folder / f"{file_name}.out")]
+    yield [
+        "train",
+        shown,
+        "--vocab-size",
+        "300",
+        "--special",
+        name,
+        "--output",
+        str(folder / f"{file_name}.out"),
+    ]
     yield ["train", shown, "--vocab-size", "300", "--pattern", name + "(", "--output", str(folder / "o.json")]
-    yield ["train", shown, "--vocab-size", "5", "--alphabet", "characters", "--output", str(folder / "o.json")]
+    yield [
+        "train",
+        shown,
+        "--vocab-size",
+        "5",
+        "--alphabet",
+        "characters",
+        "--output",
+        str(folder / "o.json"),
+    ]
     yield ["train", shown, shown, "--vocab-size", "300", "--output", shown]
     yield ["train", shown, "--vocab-size", name, "--output", shown]
     yield ["train", shown, "--vocab-size", "300", "--output", str(folder / file_name / "x")]
@@ -261,7 +322,10 @@ def test_what_commands_say(number: int, tmp_path: Path, monkeypatch: pytest.Monk
                 arguments = [argument.replace("\0", "") for argument in arguments]
             said = run_on_a_terminal(arguments, monkeypatch)
             # A text that is decoded keeps its tabs.
-            refuse_hidden(said.replace("\t", ""), f"{arguments[0]!r} {[ascii(argument)[:60] for argument in arguments[1:]]}")
+            refuse_hidden(
+                said.replace("\t", ""),
+                f"{arguments[0]!r} {[ascii(argument)[:60] for argument in arguments[1:]]}",
+            )
             assert "Traceback" not in said, said
 
     run_cases("commands", number, run)
@@ -329,7 +393,19 @@ def test_what_samples_say(number: int, tmp_path: Path, monkeypatch: pytest.Monke
         trainer = Trainer(config, TrainingSettings(3, batch_size=2), ids, tokenizer.fingerprint, "cpu")
         checkpoints.save(folder / "checkpoint.pt", trainer)
         prompt = rng.choice(["\n", hostile(rng).replace("\0", "")])
-        arguments = ["minigpt", "sample", str(folder), "--prompt", prompt, "--tokens", "30", "--seed", "1", "--device", "cpu"]
+        arguments = [
+            "minigpt",
+            "sample",
+            str(folder),
+            "--prompt",
+            prompt,
+            "--tokens",
+            "30",
+            "--seed",
+            "1",
+            "--device",
+            "cpu",
+        ]
         refuse_hidden(run_on_a_terminal(arguments, monkeypatch).replace("\t", ""), "minigpt sample")
 
     run_cases("samples", number, run)

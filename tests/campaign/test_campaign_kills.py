@@ -68,14 +68,16 @@ def check_whole(found: Files, run: Undisturbed) -> None:
             for state in (run.old, run.new)
         ]
         here = {name for name in found if Path(name).parent == folder and not Path(name).name.startswith(".")}
-        assert "x" != folder.name or here in states, f"{folder} holds files of two runs"
+        assert folder.name != "x" or here in states, f"{folder} holds files of two runs"
 
 
 def kill_once(scenario: Scenario, run: Undisturbed, rng: random.Random, parent: Path) -> None:
     folder = copied(run.template, rng, parent)
     sent = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
     if rng.random() < 0.75:
-        process = start(f"kill:{int(sent)}:{rng.randint(1, run.events)}", folder, scenario.program, scenario.arguments)
+        process = start(
+            f"kill:{int(sent)}:{rng.randint(1, run.events)}", folder, scenario.program, scenario.arguments
+        )
         status, said = finish(process)
     else:
         process = start("count", folder, scenario.program, scenario.arguments)
@@ -86,7 +88,9 @@ def kill_once(scenario: Scenario, run: Undisturbed, rng: random.Random, parent: 
         assert "Traceback" not in said and said.count("\n") < 9, said
         assert not temporary_files(folder / "data")
         left = (parent / f"{folder.name}-temporary").iterdir()
-        assert not [path for path in left if not path.name.startswith("torchinductor")]  # PyTorch keeps a cache
+        assert not [
+            path for path in left if not path.name.startswith("torchinductor")
+        ]  # PyTorch keeps a cache
     check_whole(contents(folder), run)
     status, said = finish(start("count", folder, scenario.program, scenario.arguments))
     assert status == 0, f"the next run fails: {said}"
@@ -102,7 +106,9 @@ def test_kills(name: str, tmp_path: Path) -> None:
     if missing := [module for module in scenario.needs if not find_spec(module)]:
         pytest.skip(f"{missing[0]} is not installed")
     run = undisturbed(scenario, tmp_path)
-    run_cases(f"kill {name}", PER_WEIGHT * scenario.weight, lambda rng: kill_once(scenario, run, rng, tmp_path))
+    run_cases(
+        f"kill {name}", PER_WEIGHT * scenario.weight, lambda rng: kill_once(scenario, run, rng, tmp_path)
+    )
 
 
 @pytest.mark.full

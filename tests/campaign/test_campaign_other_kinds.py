@@ -109,9 +109,17 @@ def test_words(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> 
         ids: dict[Any, int] = {symbol: i for i, symbol in enumerate(symbols)}
         for engine in ("naive", "incremental", "auto"):
             tokenizer = WordBPE.train(
-                documents, size, special_tokens=names, unknown=unknown, min_frequency=least, engine=engine, progress=False
+                documents,
+                size,
+                special_tokens=names,
+                unknown=unknown,
+                min_frequency=least,
+                engine=engine,
+                progress=False,
             )
-            assert [tuple(pair) for pair in tokenizer.merges] == [(ids[left], ids[right]) for left, right in merges]
+            assert [tuple(pair) for pair in tokenizer.merges] == [
+                (ids[left], ids[right]) for left, right in merges
+            ]
         specials = dict(tokenizer.special_tokens)
 
         def encode(part: str) -> list[int]:
@@ -131,9 +139,10 @@ def test_words(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> 
                 found = tokenizer.encode(text, allowed_special="all")
                 assert found == by_parts(text, specials, encode), text
                 if known:
-                    assert tokenizer.decode(found).split() == "".join(
-                        f" {part} " for part, _ in brute.cut_specials(text, names)
-                    ).split()
+                    assert (
+                        tokenizer.decode(found).split()
+                        == "".join(f" {part} " for part, _ in brute.cut_specials(text, names)).split()
+                    )
         check_files(tokenizer, documents, tmp_path)
 
     run_cases("words", number, run)
@@ -241,7 +250,9 @@ def test_unigram(tmp_path: Path, number: int) -> None:
                     values[tuple(cut)] = sum(scores.get(piece, lowest) for piece in cut if piece)
             best = max(values.values())
             assert math.isclose(
-                tokenizer.log_probability(text), best + math.log(sum(math.exp(v - best) for v in values.values())), abs_tol=1e-3
+                tokenizer.log_probability(text),
+                best + math.log(sum(math.exp(v - best) for v in values.values())),
+                abs_tol=1e-3,
             )
             expected: list[list[int]] = []
             for cut, value in values.items():
@@ -279,7 +290,13 @@ def test_trained_unigram_gives_the_text_back(tmp_path: Path, number: int) -> Non
         text = (make_text(rng, 40) + " the cat sat on the mat ") * 2
         names = rng.choice([[], ["<|end|>"]])
         prefix = rng.random() < 0.5
-        tokenizer = Unigram.train(text, 256 + 1 + len(names) + len(set(text)) + 20, special_tokens=names, prefix=prefix, progress=False)
+        tokenizer = Unigram.train(
+            text,
+            256 + 1 + len(names) + len(set(text)) + 20,
+            special_tokens=names,
+            prefix=prefix,
+            progress=False,
+        )
         for given in (text, make_text(rng), " a", "a ", "  ", ""):
             ids = tokenizer.encode(given, allowed_special="all")
             assert tokenizer.decode(ids) == given.replace("▁", " ")

@@ -18,7 +18,10 @@ Arguments = tuple[str, ...]
 # name -> (the commands, the names of the files that must all be of one of them)
 PAIRS: dict[str, tuple[list[Arguments], str]] = {
     "train to one file": (
-        [("train", "text.txt", "--vocab-size", str(size), "--output", "data/t.json") for size in (270, 280, 290)],
+        [
+            ("train", "text.txt", "--vocab-size", str(size), "--output", "data/t.json")
+            for size in (270, 280, 290)
+        ],
         "data/t.json",
     ),
     "encode to one file": (
@@ -66,7 +69,12 @@ def alone(template: Path, parent: Path, commands: list[Arguments], pattern: str)
 
 
 def race(
-    template: Path, rng: random.Random, parent: Path, commands: list[Arguments], pattern: str, outcomes: list[dict[str, str]]
+    template: Path,
+    rng: random.Random,
+    parent: Path,
+    commands: list[Arguments],
+    pattern: str,
+    outcomes: list[dict[str, str]],
 ) -> None:
     folder = copied(template, rng, parent)
     processes = [start(f"slow:{rng.random()}", folder, "bpe", arguments) for arguments in commands]
