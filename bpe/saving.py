@@ -235,7 +235,7 @@ def _read_pt(path: Path) -> NDArray[Any]:
 
 
 def _not_a_row(path: Path, found: str) -> ValueError:
-    shown = textwrap.cut_short(found, 100, placeholder=" …")
+    shown = textwrap.shorten(found, 100, placeholder=" …")
     return ValueError(f"{path} does not hold a row of integers, but {shown}")
 
 
