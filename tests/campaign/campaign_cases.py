@@ -56,8 +56,10 @@ def run_cases(name: str, number: int, run: Case) -> None:
 
 ALPHABETS = [
     "ab", "aab", "abc ", "a", "ab\n", "\r\n a", "xy01 ,.", "the catsonm ", "ABab'st ", "床前明月光，。\n",
-    "月光a ", "e\u0301a\u0308\u0323", "👩\u200d👧🏽\ufe0f ", "\x00\x07\x1b\x7f\x85\x9f", "\u2028\u2029\u00a0\u3000 ",
-    "\U0010ffff\ud7ff\ue000\uffff", "नि\u0e33한ひ", "'sStT'ſ\u212a", "0123456789 ", "<|end|>in", "/!?-\r\n\t ",
+    "月光a ", "e\u0301a\u0308\u0323", "👩\u200d👧🏽\ufe0f ", "\x00\x07\x1b\x7f\x85\x9f",
+    "\u2028\u2029\u00a0\u3000 ",
+    "\U0010ffff\ud7ff\ue000\uffff", "नि\u0e33한ひ", "'sStT'ſ\u212a", "0123456789 ", "<|end|>in",
+    "/!?-\r\n\t ",
     "".join(map(chr, range(32, 127))), "ßẞİıǅʰªº½Ⅷ",
 ]  # fmt: skip
 

@@ -11,18 +11,23 @@ EXPRESSIONS = [
     r"(?:(?:a|a)+)+$", r"(a+)+$", r"(x+x+)+y", r"(?R)?a", r"(?:a|(?R))*b", r"(.*)*\1$", r"(?:a?){60}a{60}",
     "|".join("a" * k for k in range(1, 300)), "a|" * 60_000, "(" * 3_000 + ")" * 3_000, "(?:a{900}){900}",
     r"\p{L}{1,60000}", "[" + "ab" * 30_000 + "]", r"(?<=(a|aa)+)b", r"\X*", r"(?(DEFINE)(?<x>(?&x)))(?&x)",
-    r"(?:(?:(?:(?:a{9}){9}){9}){9}){9}", r"(?<x>a(?&x)?a)", r"(?e)(?:aaaa){e}", r"(?b)(?:abc){e<=9}", "(", "[",
+    r"(?:(?:(?:(?:a{9}){9}){9}){9}){9}", r"(?<x>a(?&x)?a)", r"(?e)(?:aaaa){e}", r"(?b)(?:abc){e<=9}",
+    "(", "[",
     r"\K", r"a\Kb", "(?r)a", "$^", "", r"(?V1)[a--b]", r"(?i)ſ", r"\L<words>", "a" * 90_000, r"(\w+\s?)*$",
 ]  # fmt: skip
 STRINGS = [
-    "", " ", "a", "ab", "\ud800", "\udcff", "\ud83d\ude00", "a\ud800", "\x00", "\n", "\x1b]0;title\x07", "\u202e",
+    "", " ", "a", "ab", "\ud800", "\udcff", "\ud83d\ude00", "a\ud800", "\x00", "\n", "\x1b]0;title\x07",
+    "\u202e",
     "..", "../../outside", "/etc/passwd", "C:\\x", "a/b", "a\\b", "-x", "~", "a" * 100_000, "▁", "##", "</w>",
-    "[UNK]", "<unk>", "<0x41>", "Ġ", "月", "e\u0301", "true", "null", "6", "zz", "0g", "abc", "\ufeff", "martian",
-    "bytes", "characters", "byte pair encoding", "unigram", "normal", "unknown", "control", "user-defined", "unused",
+    "[UNK]", "<unk>", "<0x41>", "Ġ", "月", "e\u0301", "true", "null", "6", "zz", "0g", "abc",
+    "\ufeff", "martian", "bytes", "characters", "byte pair encoding", "unigram", "normal",
+    "unknown", "control",
+    "user-defined", "unused",
 ]  # fmt: skip
 NUMBERS = [
-    0, 1, -1, 2, 255, 256, 257, 65_535, 10**6, 10**7, 2**31 - 1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, 2**64, 2**70,
-    10**400, -(2**70), 0.0, -0.0, 0.5, 1e-300, 1e38, 3.5e38, 1e308, -1e308, float("nan"), float("inf"), float("-inf"),
+    0, 1, -1, 2, 255, 256, 257, 65_535, 10**6, 10**7, 2**31 - 1, 2**31, 2**32, 2**53, 2**63 - 1, 2**63, 2**64,
+    2**70, 10**400, -(2**70), 0.0, -0.0, 0.5, 1e-300, 1e38, 3.5e38, 1e308, -1e308, float("nan"),
+    float("inf"), float("-inf"),
 ]  # fmt: skip
 
 
@@ -121,7 +126,7 @@ def _mutate_once(rng: random.Random, content: Any) -> Any:
 
 
 def to_text(rng: random.Random, content: Any) -> bytes:
-    """Write JSON, at times as a strange writer would: with repeated keys, surrogates as bytes, other forms."""
+    """Write JSON, at times as a strange writer would: with repeated keys, surrogates as bytes, …"""
     text = json.dumps(content, ensure_ascii=rng.random() < 0.7)
     match rng.randrange(20):
         case 0 if text.startswith("{"):  # the first key again

@@ -43,55 +43,44 @@ class Scenario:
     weight: int = 1
 
 
-def _run(*arguments: str) -> tuple[str, ...]:
-    return arguments
+def _run(arguments: str) -> tuple[str, ...]:
+    return tuple(arguments.split())
 
 
-TRAIN = _run(
-    "minigpt",
-    "train",
-    "--corpus",
-    "tang",
-    "--tokenizer",
-    "few.json",
-    "--characters-seen",
-    "3000",
-    "--device",
-    "cpu",
-)
+TRAIN = _run("minigpt train --corpus tang --tokenizer few.json --characters-seen 3000 --device cpu")
 SCENARIOS = {
-    "train": Scenario(_run("train", "text.txt", "--vocab-size", "290", "--output", "data/t.json"), weight=3),
+    "train": Scenario(_run("train text.txt --vocab-size 290 --output data/t.json"), weight=3),
     "train over another": Scenario(
-        _run("train", "text.txt", "--vocab-size", "290", "--output", "data/t.json"),
-        (_run("train", "text.txt", "--vocab-size", "270", "--output", "data/t.json"),),
+        _run("train text.txt --vocab-size 290 --output data/t.json"),
+        (_run("train text.txt --vocab-size 270 --output data/t.json"),),
         weight=3,
     ),
     "encode to .npy": Scenario(
-        _run("encode", "a.json", "text.txt", "--output", "data/ids.npy"),
-        (_run("encode", "b.json", "text.txt", "--output", "data/ids.npy"),),
+        _run("encode a.json text.txt --output data/ids.npy"),
+        (_run("encode b.json text.txt --output data/ids.npy"),),
         weight=3,
     ),
-    "encode to .pt": Scenario(_run("encode", "a.json", "text.txt", "--output", "data/ids.pt"), needs=("torch",)),
+    "encode to .pt": Scenario(_run("encode a.json text.txt --output data/ids.pt"), needs=("torch",)),
     "decode": Scenario(
-        _run("decode", "a.json", "a.npy", "--output", "data/out.txt"),
-        (_run("decode", "a.json", "--ids", "97 98", "--output", "data/out.txt"),),
+        _run("decode a.json a.npy --output data/out.txt"),
+        (_run("decode a.json --ids 97 --output data/out.txt"),),
         weight=3,
     ),
-    "encode-splits": Scenario(_run("encode-splits", "a.json", "--name", "x"), weight=3),
+    "encode-splits": Scenario(_run("encode-splits a.json --name x"), weight=3),
     "encode-splits of another": Scenario(
-        _run("encode-splits", "b.json", "--name", "x", "--force"), (_run("encode-splits", "a.json", "--name", "x"),), weight=4
+        _run("encode-splits b.json --name x --force"), (_run("encode-splits a.json --name x"),), weight=4
     ),
-    "wikitext2": Scenario(_run("wikitext2", "--source", "one", "--force"), weight=3),
+    "wikitext2": Scenario(_run("wikitext2 --source one --force"), weight=3),
     "wikitext2 from another": Scenario(
-        _run("wikitext2", "--source", "two", "--force"), (_run("wikitext2", "--source", "one", "--force"),), weight=4
+        _run("wikitext2 --source two --force"), (_run("wikitext2 --source one --force"),), weight=4
     ),
-    "poems": Scenario(_run("--source", "raw"), program="poems", needs=("opencc",), weight=2),
+    "poems": Scenario(_run("--source raw"), program="poems", needs=("opencc",), weight=2),
     "poems again": Scenario(
-        _run("--source", "raw", "--force"), (_run("--source", "raw"),), program="poems", needs=("opencc",), weight=2
+        _run("--source raw --force"), (_run("--source raw"),), program="poems", needs=("opencc",), weight=2
     ),
     "minigpt": Scenario(TRAIN, needs=("torch",), weight=2),
     "minigpt again": Scenario((*TRAIN, "--force"), (TRAIN,), needs=("torch",)),
-}  # fmt: skip
+}
 
 
 @cache

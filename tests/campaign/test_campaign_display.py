@@ -1,4 +1,4 @@
-"""Hostile names, tokens and texts in everything that shows: nothing invisible arrives, and HTML is escaped."""
+"""Hostile names and texts in everything that shows: nothing invisible arrives, and HTML is escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ HIDDEN = [
     ),
 ]
 PAGES = [
-    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</td></table><b>", "\"onmouseover=\"x", "'><svg/onload=x>",
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</td></table><b>", "\"onmouseover=\"x",
+    "'><svg/onload=x>",
     "<!--", "]]>", "&lt;b&gt;", "&#x1b;", "<style>*{display:none}</style>", "</span>", "javascript:alert(1)",
 ]  # fmt: skip
 NEVER = {"Cc", "Cf", "Zl", "Zp", "Cs"}

@@ -1,4 +1,4 @@
-"""Damaged and hostile files: each loads and can be used, or is refused by name, in bounded time and memory."""
+"""Damaged and hostile files: each can be used, or is refused by name, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ SECONDS = 120.0  # to wait for a case that does not work; the process ends itsel
 CASES = {
     "bytes": 2_400, "letters": 1_700, "characters": 900, "words": 2_000, "wordpiece": 1_600, "unigram": 1_600,
     "unigram with bytes": 800, "bytes, unsealed": 700, "letters, unsealed": 300, "characters, unsealed": 300,
-    "words, unsealed": 300, "wordpiece, unsealed": 300, "unigram, unsealed": 300, "unigram with bytes, unsealed": 100,
+    "words, unsealed": 300, "wordpiece, unsealed": 300, "unigram, unsealed": 300,
+    "unigram with bytes, unsealed": 100,
     "tokenizer.json": 3_500, "vocab.json and merges.txt": 2_000, "ranks": 1_800, "sentencepiece": 2_200,
-    "checkpoint": 700, "checkpoint, resumed": 700, "ids.npy": 900, "ids.pt": 500, "ids.txt": 500, "archive": 1_200,
+    "checkpoint": 700, "checkpoint, resumed": 700, "ids.npy": 900, "ids.pt": 500, "ids.txt": 500,
+    "archive": 1_200,
     "raw poems": 800, "prepared poems": 200, "results": 700, "result of a run": 700, "wikitext": 300,
 }  # fmt: skip
 NEEDS = {"checkpoint": torch_is_there, "checkpoint, resumed": torch_is_there, "ids.pt": torch_is_there,

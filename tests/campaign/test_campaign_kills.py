@@ -1,4 +1,4 @@
-"""Commands killed at random moments: nothing is torn, and the next run finishes as if nothing had happened."""
+"""Commands killed at random moments: nothing is torn, and the next run finishes the work."""
 
 from __future__ import annotations
 

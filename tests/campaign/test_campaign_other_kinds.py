@@ -227,7 +227,7 @@ def test_unigram(tmp_path: Path, number: int) -> None:
         every = sorted({piece for text in marked for cut in brute.all_cuts(text) for piece in cut if piece})
         chosen = rng.sample(every, min(len(every), rng.randint(1, 12))) or ["a"]
         scores = {piece: rng.choice([-rng.random() * 9, -float(rng.randint(1, 4))]) for piece in chosen}
-        entries: list[Any] = [(piece, score) for piece, score in scores.items()]
+        entries: list[Any] = list(scores.items())
         user = rng.choice(every) if every and rng.random() < 0.3 else None
         if user and user not in scores:
             entries.append((user, 0.0, "user-defined"))

@@ -1,4 +1,4 @@
-"""Commands that run at the same time in the same folder: one result or the other, whole, and one clear line."""
+"""Commands that run at the same time in one folder: one result or the other, and one clear line."""
 
 from __future__ import annotations
 
