@@ -8,18 +8,26 @@ RUN := $(VENV)/bin/python
 PIP = $(RUN) -m pip install --disable-pip-version-check
 PINS := .ci/requirements.txt .ci/torch.txt
 INSTALLED := $(VENV)/installed
-POEMS = $(RUN) prepare_poems.py --source "$(POEMS_SOURCE)"
-WIKITEXT2 = $(RUN) -m bpe wikitext2 $(if $(WIKITEXT2_SOURCE),--source "$(WIKITEXT2_SOURCE)")
+# A variable as one word of the shell, whatever is in it.
+quoted = '$(subst ','\'',$(value $(1)))'
+POEMS = $(RUN) prepare_poems.py --source $(call quoted,POEMS_SOURCE)
+WIKITEXT2 = $(RUN) -m bpe wikitext2 $(if $(value WIKITEXT2_SOURCE),--source $(call quoted,WIKITEXT2_SOURCE))
 VOCABULARIES = $(RUN) -m bpe vocabularies
 
-# A .venv whose Python is gone, or that moved together with the checkout, no longer counts as installed.
-ifneq ($(shell test -x $(RUN) && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
-$(shell rm -f $(INSTALLED))
+# A .venv whose Python is gone, or that moved together with the checkout, no longer counts as installed. (The
+# shell compares, since make would change the white space of a path.)
+HERE := $(shell test -x $(RUN) && test "$$(cat $(INSTALLED) 2>/dev/null)" = "$$(pwd -P)" && echo yes)
+
+# Only one make at a time installs: the recipe runs a second make, alone, which looks again what is to do.
+ifeq ($(origin ALONE),command line)
+$(if $(HERE),,$(shell rm -f $(INSTALLED)))
+else
+ALONE := $(if $(HERE),,look_again)
 endif
 
 export PYTHONUTF8 = 1
 
-.PHONY: help lab data corpora test test-full check format notebooks bench reset lock
+.PHONY: help lab data corpora test test-full check format notebooks bench reset lock look_again
 
 help:
 	@echo 'make lab              open the course in JupyterLab'
@@ -44,7 +52,8 @@ help:
 
 # The stamp is written only after pip succeeded; without it, .venv is made from scratch. Only the first two
 # calls of pip need a network, and only for what .venv lacks.
-$(INSTALLED): pyproject.toml $(PINS)
+ifneq ($(origin ALONE),command line)
+$(INSTALLED): pyproject.toml $(PINS) $(ALONE)
 	@version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null); \
 	case "$$version" in \
 	3.11|3.12|3.13|3.14) ;; \
@@ -53,17 +62,21 @@ $(INSTALLED): pyproject.toml $(PINS)
 	esac
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	{ echo '$(PYTHON) has no venv module. On Debian and Ubuntu: apt install python3-venv'; exit 1; }
+	@$(PYTHON) .ci/alone.py Makefile $(MAKE) --silent --no-print-directory ALONE=yes $@
+else
+$(INSTALLED): pyproject.toml $(PINS)
 	@test -e $@ || $(PYTHON) -m venv --clear $(VENV)
 	@rm -f $@
 	@echo 'Installing the course into $(VENV). The first time takes some minutes; pip may print nothing for long.'
 	@{ $(PIP) --require-hashes -r .ci/requirements.txt && \
-	$(PIP) -r .ci/torch.txt $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") && \
+	$(PIP) -r .ci/torch.txt $(if $(value TORCH_INDEX),--index-url $(call quoted,TORCH_INDEX)) && \
 	$(PIP) --no-deps --no-build-isolation -e .; } || \
 	{ echo 'pip could not install the course; it says why above. It needs a network the first time.'; exit 1; }
 	@rm -rf bpe_course.egg-info  # an old one would hide what .venv says of the package
 	@echo 'Compiling the fast engine, once; this takes half a minute.'
 	@$(RUN) -m bpe compile || true
-	@pwd -P > $@
+	@pwd -P > $@.part && mv $@.part $@
+endif
 
 data: $(INSTALLED)
 	$(POEMS)
@@ -80,13 +93,13 @@ lab: corpora
 	$(RUN) notebooks/lab.py $(ARGS)
 
 reset: $(INSTALLED)
-	@$(RUN) notebooks/lab.py --reset "$(NB)"
+	@$(RUN) notebooks/lab.py --reset $(call quoted,NB)
 
 check: corpora
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
-	$(VENV)/bin/lint-imports --no-logo --no-cache
+	$(RUN) -c 'from importlinter.cli import lint_imports_command as lint; lint()' --no-logo --no-cache
 
 format: $(INSTALLED)
 	$(RUN) -m ruff check --fix .
@@ -107,6 +120,6 @@ bench: corpora
 
 # uv gets an environment of its own: the course does not need it.
 lock:
-	@test -x $(VENV)/lock/bin/uv || { $(PYTHON) -m venv $(VENV)/lock && \
-	$(VENV)/lock/bin/python -m pip install --disable-pip-version-check --quiet 'uv>=0.13'; }
+	@$(PYTHON) .ci/alone.py Makefile sh -c 'test -x $(VENV)/lock/bin/uv || { $(PYTHON) -m venv $(VENV)/lock && \
+	$(VENV)/lock/bin/python -m pip install --disable-pip-version-check --quiet "uv>=0.13"; }'
 	$(VENV)/lock/bin/python .ci/lock.py $(ARGS)

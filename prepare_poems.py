@@ -13,23 +13,27 @@ except ImportError:
         "Run this with the Python for which `make lab` or `pip install -e .[course]` installed packages."
     )
 
-from bpe._files import write_atomically
-from bpe.commands.console import CTRL_C, log_to_stderr, use_any_console
+from bpe._files import refuse_unwritable, write_atomically
+from bpe._visible import visible
+from bpe.commands.console import CTRL_C, give, log_to_stderr, say, use_any_console
 from bpe.corpora import TANG_POEMS, data_folder, poem_sources, poems
+from bpe.corpora.download import fetching, remove_remains
 
 FETCHED = ("auto", "github", "npm")
 
 VARIANTS = """\
-Variants such as 鴈 (now 雁) and 皷 (now 鼓) stay as they are: OpenCC's t2s maps traditional characters to
-simplified ones and nothing else."""
+OpenCC's t2s maps traditional characters to simplified ones and nothing else. Old variants stay as they are:
+the most frequent are 疎 (now 疏), 鴈 (now 雁) and 劒 (now 剑). So do 著 and 沈, though most verses would have
+着 and 沉 today: both are also standard characters, as in 著名 (famous) and in the surname 沈."""
 
 
 def make(output: Path, source: str) -> poems.Selection:
     """Get the raw files, choose the poems, and write them."""
     poems.to_simplified([])  # fails without OpenCC, before anything is downloaded
+    output.parent.mkdir(parents=True, exist_ok=True)
+    refuse_unwritable(output)  # likewise
     poem_sources.get_raw_files(source)
     selection = poems.select(poems.read_poems(poem_sources.raw_paths()))
-    output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, poems.to_text(selection.poems))
     return selection
 
@@ -46,11 +50,11 @@ def report(output: Path, selection: poems.Selection | None) -> None:
         kept = poems.from_text(content)
     except ValueError as error:
         raise click.ClickException(f"{output} is damaged: {error}. --force makes it again.") from error
-    click.echo(f"{output}\n")
-    click.echo(_describe_selection(selection, kept))
-    click.echo(_describe_figures(poems.figures(kept)))
-    click.echo(_describe_sha256(content))
-    click.echo("\n".join(["The first three poems:", *kept[:3], "", VARIANTS]))
+    give(f"{output}\n")
+    give(_describe_selection(selection, kept))
+    give(_describe_figures(poems.figures(kept)))
+    give(_describe_sha256(content))
+    give("\n".join(["The first three poems:", *kept[:3], "", VARIANTS]))
 
 
 def _row(label: str, number: int, indent: int = 0) -> str:
@@ -132,19 +136,25 @@ def main(source: str, output: Path | None, force: bool) -> None:
         if output.exists() and not output.is_file():
             raise click.UsageError(f"--output: {output} exists and is not a file.")
         if output.exists() and not force:
-            click.echo(f"{output} exists, so this only reports on it; --force makes it again.", err=True)
-            report(output, select_again())
+            say(f"{output} exists, so this only reports on it; --force makes it again.", err=True)
+            remove_remains()
+            selection = select_again()
         else:
-            report(output, make(output, source))
+            with fetching(poem_sources.log):
+                made_meanwhile = output.exists() and not force  # by the run that this one waited for
+                selection = select_again() if made_meanwhile else make(output, source)
+        report(output, selection)
     except KeyboardInterrupt:
-        click.echo("Stopped. Fetched files are kept: the same command continues from there.", err=True)
+        say("Stopped. Fetched files are kept: the same command continues from there.", err=True)
         sys.exit(CTRL_C)
     except BrokenPipeError:
         raise  # the reader of the report closed the pipe; click ends quietly
     except OSError as error:
-        raise click.ClickException(f"{error.filename or output}: {error.strerror or error}") from error
+        raise click.ClickException(
+            visible(f"{error.filename or output}: {error.strerror or error}")
+        ) from error
     except (poem_sources.SourceError, ImportError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(visible(str(error))) from error
 
 
 if __name__ == "__main__":

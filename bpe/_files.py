@@ -8,8 +8,9 @@ import json
 import os
 import re
 import secrets
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -247,6 +248,59 @@ def locked(folder: Path, wait: Callable[[str], object] | None = None) -> Iterato
         yield
     finally:
         lock.release()
+
+
+# --- several files that belong together
+
+NEW = ".new"  # in their folder: complete, and better than those beside it
+NEW_PART = ".new.part"  # not complete
+
+
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files so that the folder holds all of them, or what it held under their names before.
+
+    The files are written to a folder in it, which is renamed to NEW once it is complete; then they take their
+    places. If this process is killed meanwhile, `newest` finds them, and `finish_replacing` goes on. Other
+    files in the folder stay. Let one process at a time call it. Raises OSError.
+    """
+    finish_replacing(folder)
+    part = folder / NEW_PART
+    part.mkdir(parents=True)
+    try:
+        for name, data in files.items():
+            write_atomically(part / name, data)
+        part.rename(folder / NEW)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    finish_replacing(folder)
+
+
+def finish_replacing(folder: Path) -> None:
+    """Finish what a killed process began with `replace_files`, or remove it. Raises OSError.
+
+    The old files go first, so that no moment shows some old and some new ones.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder / NEW_PART)
+    if (new := folder / NEW).is_dir():
+        names = sorted(path.name for path in new.iterdir())
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+        for name in reversed(names):  # the first to go is the last to come
+            (new / name).replace(folder / name)
+        new.rmdir()
+
+
+def is_replacing(folder: Path) -> bool:
+    """Return whether `replace_files` is at work in the folder, or was killed there."""
+    return (folder / NEW).is_dir() or (folder / NEW_PART).is_dir()
+
+
+def newest(path: Path) -> Path:
+    """Return the path of a file that `replace_files` writes: where it is to be, or for now still is."""
+    new = path.parent / NEW / path.name
+    return new if new.is_file() else path
 
 
 # --- folders

@@ -8,6 +8,7 @@ python notebooks/lab.py --reset 05     copy chapter 5 again and keep the old cop
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
@@ -51,11 +52,18 @@ def write_copy(path: Path, copy: Path) -> None:
 
 def copy_missing() -> list[str]:
     """Copy the chapters that work/ lacks, and return their names."""
-    WORK.mkdir(exist_ok=True)
-    missing = [path for path in chapters() if not (WORK / path.name).exists()]
-    for path in missing:
-        write_copy(path, WORK / path.name)
+    with alone():
+        missing = [path for path in chapters() if not (WORK / path.name).exists()]
+        for path in missing:
+            write_copy(path, WORK / path.name)
     return [path.name for path in missing]
+
+
+def alone() -> contextlib.AbstractContextManager[None]:
+    """Let one process at a time change work/, or two could write the same copy."""
+    from bpe._files import locked
+
+    return locked(WORK, wait=print)
 
 
 def reset(number: str) -> str:
@@ -65,14 +73,14 @@ def reset(number: str) -> str:
         names = ", ".join(path.stem for path in chapters())
         sys.exit(f"Which chapter? {number!r} matches {len(found)} of these: {names}")
     copy = WORK / found[0].name
-    WORK.mkdir(exist_ok=True)
-    kept = keep(copy) if copy.exists() else None
-    try:
-        write_copy(found[0], copy)
-    except OSError:
-        if kept:
-            kept.rename(copy)
-        raise
+    with alone():
+        kept = keep(copy) if copy.exists() else None
+        try:
+            write_copy(found[0], copy)
+        except OSError:
+            if kept:
+                kept.rename(copy)
+            raise
     return f"work/{copy.name} is new" + (
         f"; your old copy is now work/{kept.name}" if kept else ""
     )
@@ -114,10 +122,12 @@ def jupyterlab_arguments(own: list[str]) -> list[str]:
 
 def add_settings() -> None:
     """Add our settings to JupyterLab's search path. The user's own settings win."""
+    from bpe._files import write_atomically
+
     folder = WORK / ".jupyter"
     settings = folder / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text(json.dumps(SETTINGS, indent=1), encoding="utf-8")
+    write_atomically(settings, json.dumps(SETTINGS, indent=1).encode())
     paths = [str(folder), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
 
@@ -151,7 +161,7 @@ def main() -> None:
         else:
             print(reset(options.reset))
     except OSError as error:
-        sys.exit(f"{error.filename}: {error.strerror}")
+        sys.exit(f"{error.filename or 'standard output'}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import lab
@@ -40,6 +42,18 @@ def test_chapters_are_copied_once_without_outputs_and_never_over_a_copy() -> Non
     assert work() == {"00_start.ipynb": NEW_00, "05_poems.ipynb": NEW_05}
     (lab.WORK / "05_poems.ipynb").write_text(MINE)
     (lab.WORK / "00_start.ipynb").unlink()
+    assert lab.copy_missing() == ["00_start.ipynb"]
+    assert work() == {"00_start.ipynb": NEW_00, "05_poems.ipynb": MINE}
+
+
+def test_a_copy_that_another_process_makes_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextlib.contextmanager
+    def waits(folder: Path, wait: object) -> Iterator[None]:
+        folder.mkdir()
+        (folder / "05_poems.ipynb").write_text(MINE)
+        yield
+
+    monkeypatch.setattr("bpe._files.locked", waits)
     assert lab.copy_missing() == ["00_start.ipynb"]
     assert work() == {"00_start.ipynb": NEW_00, "05_poems.ipynb": MINE}
 

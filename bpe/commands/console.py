@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import logging
@@ -16,10 +17,14 @@ CTRL_C = 130  # the exit status that shells report for a command stopped by Ctrl
 
 
 def say(message: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print a message, with signs for what is invisible in it; if the stream is closed, nobody reads it."""
+    """Print a message, with signs for what is invisible in it; if the stream is closed, nobody reads it.
+
+    Raises OSError if standard output can't be written; an error stream that can't be stops nothing.
+    """
     stream = sys.stderr if err else sys.stdout
     if stream is not None:
-        _echo(visible(message), stream, nl)
+        with contextlib.suppress(*[OSError] if err else []):
+            _echo(visible(message), stream, nl)
 
 
 def give(result: str | bytes, *, nl: bool = True, styled: bool = False) -> None:
@@ -42,8 +47,7 @@ def _echo(content: str | bytes, stream: IO[str], nl: bool = True) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        name = "standard error" if stream is sys.stderr else "standard output"
-        raise OSError(error.errno, error.strerror, name) from error
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 class _ToStderr(logging.Handler):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from bpe import pretrained
-from bpe.commands.console import log_to_stderr
+from bpe.commands.console import give, log_to_stderr
+from bpe.corpora.download import remove_remains
 
 
 @click.command()
@@ -22,6 +23,7 @@ def vocabularies(names: tuple[str, ...]) -> None:
       python -m bpe vocabularies gpt2 gpt4o
     """
     log_to_stderr(pretrained.log)
+    remove_remains()
     failures: list[str] = []
     for name in names or tuple(pretrained.known()):
         try:
@@ -31,7 +33,7 @@ def vocabularies(names: tuple[str, ...]) -> None:
         else:
             vocabulary = pretrained.known()[name]
             files = ", ".join(file.name for file in vocabulary.files)
-            click.echo(f"{name:<10}{vocabulary.publisher}: {files}\n{'':<10}Licence: {vocabulary.licence}")
-    click.echo(f"The files are in {pretrained.folder()}.")
+            give(f"{name:<10}{vocabulary.publisher}: {files}\n{'':<10}Licence: {vocabulary.licence}")
+    give(f"The files are in {pretrained.folder()}.")
     if failures:
         raise click.ClickException("\n".join(failures))

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from bpe import corpora
-from bpe.commands.console import log_to_stderr
+from bpe.commands.console import give, log_to_stderr, say
 from bpe.corpora import wikitext, wikitext_sources
-from bpe.corpora.download import SourceError
+from bpe.corpora.download import SourceError, fetching, remove_remains
 
 
 @click.command()
@@ -32,33 +32,37 @@ def wikitext2(source: Path | None, force: bool) -> None:
       python -m bpe wikitext2
       python -m bpe wikitext2 --source downloads/wikitext-2
     """
-    if wikitext.is_prepared() and not force:
-        click.echo("The files exist, so this only reports on them; --force makes them again.", err=True)
+    log_to_stderr(log := wikitext_sources.log)
+    wikitext.repair(log)
+    if force or corpora.missing_files("wikitext2"):
+        with fetching(log):
+            if force or corpora.missing_files("wikitext2"):  # another run may have made them
+                _prepare(source)
     else:
-        _prepare(source)
+        say("The files exist, so this only reports on them; --force makes them again.", err=True)
+        remove_remains()
     _report()
 
 
 def _prepare(source: Path | None) -> None:
-    log_to_stderr(wikitext_sources.log)
     try:
         raw = wikitext_sources.from_folder(source) if source else wikitext_sources.from_hub()
     except SourceError as error:
         raise click.ClickException(str(error)) from error
-    wikitext.write(raw, check=source is None)
+    wikitext.write(raw, checked=source is None)
 
 
 def _report() -> None:
     texts = {split: corpora.wikitext2(split) for split in corpora.WIKITEXT2_SPLITS}
     figures = {split: wikitext.figures(text) for split, text in texts.items()}
-    click.echo(f"{'split':<7}{'characters':>12}{'different':>11}{'lines':>9}{'titles':>8}  file")
+    give(f"{'split':<7}{'characters':>12}{'different':>11}{'lines':>9}{'titles':>8}  file")
     for split, (characters, different, lines, titles) in figures.items():
         path = corpora.wikitext2_path(split)
-        click.echo(f"{split:<7}{characters:>12,}{different:>11,}{lines:>9,}{titles:>8,}  {path}")
-    click.echo(f"Different characters in all: {len(set().union(*texts.values())):,}")
-    if figures == wikitext.EXPECTED:
+        give(f"{split:<7}{characters:>12,}{different:>11,}{lines:>9,}{titles:>8,}  {path}")
+    give(f"Different characters in all: {len(set().union(*texts.values())):,}")
+    if all(wikitext.is_expected(split, text) for split, text in texts.items()):
         articles = ", ".join(f"{number} in {split}" for split, number in wikitext.ARTICLES.items())
-        click.echo(f"As expected. Articles: {articles}; the other lines like titles are list items.")
+        give(f"As expected. Articles: {articles}; the other lines like titles are list items.")
     else:
-        click.echo("Warning: the figures in the course come from another text.")
-    click.echo(f"Licence: {wikitext.LICENCE}\nCite: {wikitext.CITATION}")
+        give("Warning: the figures in the course come from another text.")
+    give(f"Licence: {wikitext.LICENCE}\nCite: {wikitext.CITATION}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
-from bpe._files import data_folder, read_text
+from bpe._files import data_folder, newest, read_text
 
 TANG_POEMS = "tang_poems.txt"
 WIKITEXT2 = "wikitext2"
@@ -20,16 +21,14 @@ COMMANDS = {"tang_poems": "python prepare_poems.py", "wikitext2": "python -m bpe
 
 def missing_files(corpus: str) -> list[Path]:
     """Return the files of a corpus, one of FILES, that have not been prepared."""
-    return [path for name in FILES[corpus] if not (path := data_folder() / name).is_file()]
+    return [path for name in FILES[corpus] if not newest(path := data_folder() / name).is_file()]
 
 
 def _read(path: Path, corpus: str) -> str:
-    try:
-        return read_text(path)
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{path} is missing. Make it with `{COMMANDS[corpus]}` in the course's folder."
-        ) from None
+    for _ in range(3):  # another process may be replacing the file
+        with contextlib.suppress(FileNotFoundError):
+            return read_text(newest(path))
+    raise FileNotFoundError(f"{path} is missing. Make it with `{COMMANDS[corpus]}` in the course's folder.")
 
 
 def tang_poems() -> list[str]:

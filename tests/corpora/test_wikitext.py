@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bpe import corpora
 from bpe.__main__ import main
 from bpe.corpora import download, wikitext, wikitext_sources
+from bpe.corpora.download import fetching
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 RAW = {
@@ -86,6 +87,7 @@ def splits() -> dict[str, str]:
 
 
 def test_the_figures_of_the_corpus(splits: dict[str, str]) -> None:
+    assert all(wikitext.is_expected(split, text) for split, text in splits.items())
     assert {split: wikitext.figures(text) for split, text in splits.items()} == wikitext.EXPECTED
     assert len(set(splits["train"])) == len(set().union(*splits.values())) == 283
     assert all(wikitext.clean(text) == text for text in splits.values())
@@ -147,6 +149,16 @@ def whitespace(raw: Path) -> None:
     (raw / "valid.txt").write_bytes(b" \r\n\n")
 
 
+def endless(raw: Path) -> None:
+    no_file(raw)
+    (raw / "valid.txt").symlink_to("/dev/zero")
+
+
+def with_mark(raw: Path) -> None:
+    """A byte order mark, and nothing else."""
+    (raw / "valid.txt").write_bytes(b"\xef\xbb\xbf\n")
+
+
 def another_column(raw: Path) -> None:
     no_file(raw)
     parquet(raw / "valid.parquet", {"line": ["a"]})
@@ -169,17 +181,24 @@ def not_parquet(raw: Path) -> None:
         (not_utf8, "valid.txt is not UTF-8: byte 0xe9 at position 3"),
         (empty, "the split 'valid' holds no text"),
         (whitespace, "the split 'valid' holds no text"),
+        (with_mark, "the split 'valid' holds no text"),
+        (endless, "valid.txt has more than 1,000 bytes"),
         (another_column, 'valid.parquet has no column "text" of strings'),
         (another_type, 'valid.parquet has no column "text" of strings'),
         (not_parquet, "valid.parquet is not a parquet file, or is damaged"),
     ],
 )
-def test_a_folder_that_is_wrong(data: Path, raw: Path, spoil, message: str) -> None:
+def test_a_folder_that_is_wrong(
+    data: Path, raw: Path, spoil, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if spoil is endless and not Path("/dev/zero").exists():
+        pytest.skip("no device that never ends")
+    monkeypatch.setattr(wikitext_sources, "LARGEST_TEXT", 1_000)
     spoil(raw)
     result = prepare("--source", raw)
     assert result.exit_code == 1
     assert message in result.stderr
-    assert not data.exists()
+    assert not (data / "wikitext2").exists()
 
 
 # --- the hub
@@ -197,7 +216,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
     monkeypatch.setenv("HF_HUB_OFFLINE", "")
     monkeypatch.setattr(wikitext_sources, "probe", lambda url: None)
     monkeypatch.setattr(
-        wikitext, "EXPECTED", {split: wikitext.figures(text) for split, text in CLEANED.items()}
+        wikitext, "SHA256", {split: download.sha256(text.encode()) for split, text in CLEANED.items()}
     )
     rows = {split: Rows(text=text.splitlines(keepends=True)) for split, text in RAW.items()}
     fake = types.SimpleNamespace(requests=[], sizes=[1_000, 2_000])
@@ -288,15 +307,14 @@ def test_a_hub_that_takes_too_long(
     assert "https://huggingface.co: not finished within 0.1 seconds" in refused(data)
 
 
-@pytest.mark.parametrize("field", wikitext.Figures._fields)
 def test_another_text_from_the_hub_is_refused(
-    data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch, field: str
+    data: Path, hub: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    figures = wikitext.EXPECTED["valid"]
-    monkeypatch.setitem(wikitext.EXPECTED, "valid", figures._replace(**{field: 1_000}))
+    """Even one with the same totals."""
+    monkeypatch.setitem(wikitext.SHA256, "valid", download.sha256(CLEANED["valid"][::-1].encode()))
     told = refused(data)
-    assert "the split 'valid' is another text: expected" in told
-    assert f"1,000 {field.replace('_', ' ')}" in told and "found 25 characters, " in told
+    assert "the split 'valid' is another text: expected 1,112,672 characters, " in told
+    assert "found 25 characters, " in told
 
 
 def test_datasets_is_missing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +340,7 @@ def test_no_network_and_nothing_fetched(tmp_path: Path) -> None:
     assert "can't be fetched from the hub" in done.stderr
     assert "where the hub can be reached" in done.stderr and "--source THEIR_FOLDER" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / "data" / "wikitext2").exists()
 
 
 # --- the command
@@ -366,6 +384,107 @@ def test_a_run_that_stopped_halfway_is_repeated(data: Path, raw: Path) -> None:
     corpora.wikitext2_path("test").unlink()
     assert prepare("--source", raw).exit_code == 0
     assert corpora.wikitext2("test") == CLEANED["test"]
+
+
+# --- another text in its place: all of it, or none
+
+
+OTHER = {split: f"another {split}\n" for split in CLEANED}
+
+REPLACE_AND_DIE = """
+import itertools, logging, os, pathlib, signal, sys
+from bpe.corpora import wikitext
+
+steps = itertools.count(1)
+
+def killed_at(number, step):
+    def counted(*arguments, **options):
+        if next(steps) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*arguments, **options)
+    return counted
+
+for name in ("mkdir", "rename", "replace", "unlink", "rmdir"):
+    setattr(pathlib.Path, name, killed_at(int(sys.argv[1]), getattr(pathlib.Path, name)))
+wikitext.write({split: f"another {split}" for split in ("train", "valid", "test")})
+"""
+
+
+def read_all() -> dict[str, str]:
+    return {split: corpora.wikitext2(split) for split in CLEANED}
+
+
+def read_files() -> dict[str, str]:
+    paths = {split: corpora.wikitext2_path(split) for split in CLEANED}
+    return {split: path.read_text(encoding="utf-8") for split, path in paths.items() if path.exists()}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal there")
+def test_a_run_killed_at_any_step_leaves_one_text_and_what_else_is_there(
+    data: Path, raw: Path, tmp_path: Path
+) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    data.mkdir()
+    (data / "wikitext2").symlink_to(elsewhere)
+    (elsewhere / "mine.txt").write_bytes(b"mine")
+    texts_seen, step, status = [], 0, -9
+    while status:
+        step += 1
+        assert prepare("--source", raw, "--force").exit_code == 0
+        assert read_files() == CLEANED
+        command = [sys.executable, "-c", REPLACE_AND_DIE, str(step)]
+        status = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(CHECKOUT)}).returncode
+        assert status in (-9, 0)
+        files, texts = read_files(), read_all()
+        assert files.items() <= CLEANED.items() or files.items() <= OTHER.items()
+        assert texts in (CLEANED, OTHER)
+        assert not corpora.missing_files("wikitext2")
+        assert prepare().exit_code == 0
+        assert read_files() == texts
+        assert {path.name for path in elsewhere.iterdir()} == {*(f"{s}.txt" for s in CLEANED), "mine.txt"}
+        assert (data / "wikitext2").is_symlink()
+        texts_seen.append(texts)
+    assert step > 10 and texts == OTHER
+    assert texts_seen == sorted(texts_seen, key=[CLEANED, OTHER].index)  # one moment decides
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signal there")
+def test_the_second_run_waits_for_the_first_and_reports(data: Path, raw: Path) -> None:
+    with fetching(wikitext_sources.log):
+        second = start("--source", raw)
+        assert second.stderr is not None
+        assert f"Another process is using {data / 'downloads'}: waiting" in second.stderr.readline()
+        wikitext.write({split: f"another {split}" for split in CLEANED})
+    stdout, _ = second.communicate(timeout=20)
+    assert second.returncode == 0 and "Licence" in stdout
+    assert read_all() == OTHER
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "bpe", "wikitext2", *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no folder that even root can't write")
+def test_a_folder_that_cannot_be_written_is_reported_on(
+    data: Path, raw: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare("--source", raw)
+    (data / "downloads" / ".lock").unlink(missing_ok=True)
+    (data / "wikitext2" / ".new.part").mkdir()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    for change in ("mkdir", "rmdir", "unlink", "replace", "rename", "touch"):
+        monkeypatch.setattr(Path, change, refuse)
+    result = prepare()
+    assert result.exit_code == 0 and "Licence" in result.stdout
 
 
 def test_a_full_disk(data: Path, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Every source of the files of real vocabularies, with one small vocabulary for all."""
 
+import contextlib
 import gzip
 import hashlib
 import subprocess
@@ -138,8 +139,14 @@ def test_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (gzip.compress(b"changed"), f"another file: expected SHA-256 {small().files[0].sha256}, found "),
         (b"not gzip", "is damaged"),
         (gzip.compress(bytes(100_000_000)), "is another file"),
+        (bytes(20_000_001), "has more than 20,000,000 bytes"),
     ],
-    ids=["other content", "not gzip", "far too large"],  # gzip records the time, and processes must agree
+    ids=[
+        "other content",
+        "not gzip",
+        "far too large",
+        "too large as it is",
+    ],  # gzip records the time, and processes must agree
 )
 def test_an_installed_package_with_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
@@ -165,6 +172,38 @@ def test_a_failure_that_passes_is_tried_again(
     server.acts = {NAME: [act, act]}
     assert pretrained.load("small").encode("ab") == [256]
     assert server.requests[NAME] == 3
+
+
+def test_an_answer_that_unpacks_to_more_is_refused(server: Server) -> None:
+    def packed(handler: Any, content: bytes) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Encoding", "gzip")
+        handler.end_headers()
+        handler.wfile.write(gzip.compress(content))
+
+    server.acts = {NAME: [packed] * 3}
+    assert "sent as 'gzip', which nobody asked for" in failure()
+
+
+def test_another_process_may_fetch_the_file_meanwhile(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextlib.contextmanager
+    def waits(_: object) -> Iterator[None]:
+        put(CONTENT)
+        yield
+
+    monkeypatch.setattr(pretrained, "fetching", waits)
+    assert pretrained.load("small").encode("ab") == [256]
+    assert server.requests == {}
+
+
+def test_nothing_is_left_beside_the_files(server: Server) -> None:
+    (left := pretrained.folder().parent / "downloads" / ".temporary" / "of a killed run").mkdir(parents=True)
+    (left / NAME).write_bytes(b"unfinished")
+    pretrained.load("small")
+    data = pretrained.folder().parent
+    assert {path.name for path in data.rglob("*")} <= {"vocabularies", NAME, "downloads", ".lock"}
 
 
 def test_a_failure_that_stays_is_reported(server: Server) -> None:
@@ -244,6 +283,7 @@ def test_the_command_reports_failures() -> None:
 
 def test_pip_is_run_without_dependencies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
+    monkeypatch.setenv("BPE_DATA", str(tmp_path / "data"))
 
     def leave(command: list[str], *, cwd: Path, **_: Any) -> None:
         assert command[:4] == [sys.executable, "-m", "pip", "download"]
