@@ -100,7 +100,9 @@ def check_integer(value: Any, name: str, least: int | None = None) -> int:
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None
+        raise TypeError(
+            f"{name} must be an integer, not {type(value).__name__}: {cut_short(repr(value))}"
+        ) from None
     if least is not None and number < least:
         raise ValueError(f"{name} must be {least} or more, not {number}")
     return number
@@ -109,7 +111,7 @@ def check_integer(value: Any, name: str, least: int | None = None) -> int:
 def check_number(value: Any, name: str) -> Any:
     """Return the value. Raises TypeError if it is not a real number; True and False are not."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {cut_short(repr(value))}")
     return value
 
 

@@ -151,7 +151,7 @@ def contents(folder: Path) -> Files:
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(_what_counts(path)).hexdigest()
         for path in sorted((folder / "data").rglob("*"))
-        if path.is_file() and path.name != ".lock"
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     }
 
 
@@ -185,8 +185,9 @@ def _without_times(value: Any) -> Any:
     return [_without_times(entry) for entry in value] if isinstance(value, list) else value
 
 
-def temporary_files(folder: Path) -> list[str]:
-    return [str(path) for path in folder.rglob(".*") if path.name != ".lock"]
+def temporary_files(folder: Path, but: str = "") -> list[str]:
+    """What is left of writing. but: the name of what may be there; locks may."""
+    return [str(path) for path in folder.rglob(".*") if path.name not in (".lock", but)]
 
 
 def copied(template: Path, rng: random.Random, parent: Path) -> Path:
