@@ -4,7 +4,8 @@
 
 HOW: "count" says at the end, in FOLDER.count, how often it did; "kill:SIGNAL:N" sends the signal to itself at
 the N-th time; "slow:SEED" waits a little, at random, each time.
-PROGRAM: "bpe", or "poems" for prepare_poems.py with four small files in the place of the 58.
+PROGRAM: "bpe"; "poems" for prepare_poems.py with four small files in the place of the 58; "vocabularies" for
+bpe with three small files in the place of GPT-2's.
 """
 
 from __future__ import annotations
@@ -74,6 +75,19 @@ def small_poems() -> None:
     poem_sources.manifest = lambda: digests
 
 
+def small_vocabulary() -> None:
+    from bpe import pretrained
+
+    contents = {f"gpt2_{number}": bytes([number]) * 20_000 for number in range(3)}
+    known = pretrained.VOCABULARIES["gpt2"]
+    files = tuple(
+        known.files[0]._replace(name=name, sha256=hashlib.sha256(content).hexdigest())
+        for name, content in contents.items()
+    )
+    pretrained.VOCABULARIES["gpt2"] = known._replace(files=files)
+    pretrained._from_installed = lambda file: pretrained._verify(contents[file.name], file)
+
+
 def main() -> None:
     how, folder, program, *arguments = sys.argv[1:]
     if program == "poems":
@@ -83,6 +97,9 @@ def main() -> None:
         run = prepare_poems.main
     else:
         from bpe.__main__ import main as run
+
+        if program == "vocabularies":
+            small_vocabulary()
     disturb(how, folder)
     sys.argv[1:] = arguments
     run(prog_name=program)

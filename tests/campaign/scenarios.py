@@ -78,6 +78,7 @@ SCENARIOS = {
     "poems again": Scenario(
         _run("--source raw --force"), (_run("--source raw"),), program="poems", needs=("opencc",), weight=2
     ),
+    "vocabularies": Scenario(_run("vocabularies gpt2"), program="vocabularies", weight=2),
     "minigpt": Scenario(TRAIN, needs=("torch",), weight=2),
     "minigpt again": Scenario((*TRAIN, "--force"), (TRAIN,), needs=("torch",)),
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from campaign_cases import run_cases
@@ -15,40 +18,48 @@ pytest.importorskip("numpy")
 
 Arguments = tuple[str, ...]
 
-# name -> (the commands, the names of the files that must all be of one of them)
-PAIRS: dict[str, tuple[list[Arguments], str]] = {
-    "train to one file": (
-        [
-            ("train", "text.txt", "--vocab-size", str(size), "--output", "data/t.json")
-            for size in (270, 280, 290)
-        ],
+
+class Race(NamedTuple):
+    """commands: they start together. pattern: of the names of files that must all be of one of them."""
+
+    commands: list[Arguments]
+    pattern: str
+    program: str = "bpe"
+    number: int = 10
+
+
+def _run(*lines: str) -> list[Arguments]:
+    return [tuple(line.split()) for line in lines]
+
+
+SPLITS = "data/encoded/x/*"
+RACES = {
+    "train to one file": Race(
+        _run(*(f"train text.txt --vocab-size {size} --output data/t.json" for size in (270, 280, 290))),
         "data/t.json",
     ),
-    "encode to one file": (
-        [("encode", name, "text.txt", "--output", "data/ids.npy") for name in ("a.json", "b.json")],
+    "encode to one file": Race(
+        _run(*(f"encode {name} text.txt --output data/ids.npy" for name in ("a.json", "b.json"))),
         "data/ids.npy",
     ),
-    "encode-splits of two": (
-        [("encode-splits", name, "--name", "x") for name in ("a.json", "b.json")],
-        "data/encoded/x/*",
+    "encode-splits of two": Race(
+        _run("encode-splits a.json --name x", "encode-splits b.json --name x"), SPLITS
     ),
-    "encode-splits of two, by force": (
-        [("encode-splits", name, "--name", "x", "--force") for name in ("a.json", "b.json", "a.json")],
-        "data/encoded/x/*",
+    "encode-splits of two, by force": Race(
+        _run(*(f"encode-splits {name} --name x --force" for name in ("a.json", "b.json", "a.json"))), SPLITS
     ),
-    "the same encode-splits": ([("encode-splits", "a.json", "--name", "x")] * 3, "data/encoded/x/*"),
-    "wikitext2 from two": (
-        [("wikitext2", "--source", source, "--force") for source in ("one", "two")],
-        "data/wikitext2/*",
+    "the same encode-splits": Race(_run("encode-splits a.json --name x") * 3, SPLITS),
+    "wikitext2 from two": Race(
+        _run("wikitext2 --source one --force", "wikitext2 --source two --force"), "data/wikitext2/*"
     ),
-    "the same minigpt train": ([TRAIN, TRAIN], "data/runs/*/*"),
-    "minigpt train by force": ([(*TRAIN, "--force"), TRAIN], "data/runs/*/*"),
-    "two lengths of minigpt train": (
-        [TRAIN, tuple("2000" if word == "3000" else word for word in TRAIN)],
-        "data/runs/*3000*/*",
+    "the same poems": Race(_run("--source raw --force") * 3, "data/tang_poems.txt", "poems"),
+    "the same vocabularies": Race(_run("vocabularies gpt2") * 3, "data/vocabularies/*", "vocabularies"),
+    "the same minigpt train": Race([TRAIN, TRAIN], "data/runs/*/*", number=3),
+    "minigpt train by force": Race([(*TRAIN, "--force"), TRAIN], "data/runs/*/*", number=3),
+    "two lengths of minigpt train": Race(
+        [TRAIN, tuple("2000" if word == "3000" else word for word in TRAIN)], "data/runs/*3000*/*", number=3
     ),
 }
-NUMBERS = {name: 3 if "minigpt" in name else 10 for name in PAIRS}
 
 
 def named(folder: Path, pattern: str) -> dict[str, str]:
@@ -56,28 +67,20 @@ def named(folder: Path, pattern: str) -> dict[str, str]:
     return {name: digest for name, digest in found.items() if Path(name).match(pattern)}
 
 
-def alone(template: Path, parent: Path, commands: list[Arguments], pattern: str) -> list[dict[str, str]]:
+def alone(race: Race, template: Path, parent: Path) -> list[dict[str, str]]:
     """What each of the commands leaves if it runs alone."""
     outcomes = []
-    for number, arguments in enumerate(dict.fromkeys(commands)):
+    for number, arguments in enumerate(dict.fromkeys(race.commands)):
         folder = parent / f"alone-{number}"
         shutil.copytree(template, folder)
-        status, said = finish(start("count", folder, "bpe", arguments))
+        status, said = finish(start("count", folder, race.program, arguments))
         assert status == 0, said
-        outcomes.append(named(folder, pattern))
+        outcomes.append(named(folder, race.pattern))
     return [outcome for outcome in outcomes if outcome]
 
 
-def race(
-    template: Path,
-    rng: random.Random,
-    parent: Path,
-    commands: list[Arguments],
-    pattern: str,
-    outcomes: list[dict[str, str]],
-) -> None:
-    folder = copied(template, rng, parent)
-    processes = [start(f"slow:{rng.random()}", folder, "bpe", arguments) for arguments in commands]
+def run_together(race: Race, folder: Path, rng: random.Random, outcomes: list[dict[str, str]]) -> None:
+    processes = [start(f"slow:{rng.random()}", folder, race.program, command) for command in race.commands]
     ended = [finish(process, 300) for process in processes]
     assert any(status == 0 for status, _ in ended), ended
     for status, said in ended:
@@ -86,39 +89,44 @@ def race(
         if status == 1:
             [line] = [line for line in said.splitlines() if line.startswith("Error: ")]
             assert "damaged" not in line, line
-    found = named(folder, pattern)
+    found = named(folder, race.pattern)
     assert found in outcomes, f"neither of the outcomes: {sorted(found)}, {ended}"
     assert not temporary_files(folder / "data")
-    shutil.rmtree(folder)
 
 
-def run_races(name: str, number: int, tmp_path: Path) -> None:
-    commands, pattern = PAIRS[name]
+def run_races(name: str, tmp_path: Path, number: int) -> None:
+    race = RACES[name]
     template = tmp_path / "template"
     template.mkdir()
     furnish(template)
-    outcomes = alone(template, tmp_path, commands, pattern)
-    run_cases(f"race {name}", number, lambda rng: race(template, rng, tmp_path, commands, pattern, outcomes))
+    outcomes = alone(race, template, tmp_path)
+
+    def run(rng: random.Random) -> None:
+        folder = copied(template, rng, tmp_path)
+        run_together(race, folder, rng, outcomes)
+        shutil.rmtree(folder)
+
+    run_cases(f"race {name}", number, run)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", RACES)
 def test_at_the_same_time(name: str, tmp_path: Path) -> None:
     if "minigpt" in name and not find_spec("torch"):
         pytest.skip("torch is not installed")
-    run_races(name, NUMBERS[name], tmp_path)
+    if name == "the same poems" and not find_spec("opencc"):
+        pytest.skip("opencc is not installed")
+    run_races(name, tmp_path, RACES[name].number)
 
 
 def test_two_at_the_same_time(tmp_path: Path) -> None:
-    run_races("encode-splits of two", 2, tmp_path)
+    run_races("encode-splits of two", tmp_path, 2)
 
 
 @pytest.mark.full
 def test_tables_written_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of all runs, written by several processes, is one of those that they write."""
     pytest.importorskip("torch")
-    from concurrent.futures import ThreadPoolExecutor
-
     from damaged_files import _result
 
     from bpe.minigpt import results, table
@@ -127,8 +135,6 @@ def test_tables_written_at_the_same_time(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
     folder = tmp_path / "runs" / "tang-bytes-tiny-seed0"
     folder.mkdir(parents=True)
-    import json
-
     (folder / "result.json").write_text(json.dumps(_result()), encoding="utf-8")
     with ThreadPoolExecutor(8) as pool:
         paths = list(pool.map(lambda _: table.write("tiny"), range(200)))
