@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import itertools
 import json
 import os
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import IO, Any, BinaryIO, NoReturn
 
 fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None  # Windows has none
 
 LEFT_OVER_AFTER = 60.0  # seconds without a change of a temporary file, where files have no locks
 _PART = re.compile(r"\..*\.[0-9a-f]{16}\.part")
+CHUNK = 1 << 20  # bytes of a text that are read at once
 LOCK = ".lock"  # its name in a folder that one process at a time may use
 
 
@@ -31,13 +34,30 @@ def decode_utf8(data: bytes, name: object) -> str:
 
     Raises ValueError, with name and position, for bytes that are not UTF-8.
     """
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{name} is not UTF-8: byte 0x{data[error.start]:02x} at position {error.start:,} "
-            f"({error.reason})"
-        ) from None
+    return "".join(_decode([data], name))
+
+
+def decode_chunks(file: IO[bytes], name: object) -> Iterator[str]:
+    """Decode a UTF-8 file as `decode_utf8`, CHUNK bytes at a time."""
+    return _decode(iter(lambda: file.read(CHUNK), b""), name)
+
+
+def _decode(chunks: Iterable[bytes], name: object) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    begun, done = False, 0
+    for data in itertools.chain(chunks, [b""]):
+        pending = len(decoder.getstate()[0])  # bytes of a character whose others come with these
+        try:
+            text = decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{name} is not UTF-8: byte 0x{error.object[error.start]:02x} at position "
+                f"{done - pending + error.start:,} ({error.reason})"
+            ) from None
+        done += len(data)
+        if text:
+            yield text if begun else text.removeprefix("\ufeff")
+            begun = True
 
 
 def read_text(path: Path, most: int | None = None) -> str:

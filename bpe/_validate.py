@@ -8,10 +8,28 @@ import operator
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Set
-from typing import Any
+from typing import Any, Self
 
 STRETCH = 1 << 16  # characters
 LONGEST_MESSAGE = 1_000  # characters about a file; an entry that it quotes may have millions
+
+
+class PositionError(ValueError):
+    """What is wrong with a text, where, and what to do about it.
+
+    position: counted from 0, in characters.
+    """
+
+    def __init__(self, what: str, position: int, hint: str = "") -> None:
+        super().__init__(what, position, hint)  # as pickles need it
+        self.what, self.position, self.hint = what, position, hint
+
+    def __str__(self) -> str:
+        return f"{self.what} at position {self.position}{self.hint}"
+
+    def moved(self, by: int) -> Self:
+        """Return the same error in a longer text, which has `by` characters more before this one."""
+        return type(self)(self.what, self.position + by, self.hint)
 
 
 def refuse_surrogates(text: str, name: str = "text") -> None:
@@ -28,9 +46,11 @@ def refuse_surrogates(text: str, name: str = "text") -> None:
             text[start : start + STRETCH].encode("utf-8")
         except UnicodeEncodeError as error:
             position = start + error.start
-            raise ValueError(
-                f"lone surrogate U+{ord(text[position]):04X} at position {position}: it is half of a "
-                f"UTF-16 pair, not a character, and cannot be encoded as UTF-8{_repair(text, position)}"
+            raise PositionError(
+                f"lone surrogate U+{ord(text[position]):04X}",
+                position,
+                f": it is half of a UTF-16 pair, not a character, and cannot be encoded as UTF-8"
+                f"{_repair(text, position)}",
             ) from None
 
 
@@ -76,7 +96,8 @@ def check_documents(text: str | Iterable[str], *, ordered: bool = True) -> Itera
         except (TypeError, ValueError) as error:
             if isinstance(text, str):
                 raise
-            raise type(error)(f"document {number}: {error}") from None
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"document {number}: {error}") from None
         yield document
 
 

@@ -12,12 +12,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from bpe import counting, fast, presplit, saving, special
+from bpe import counting, fast, presplit, saving, special, stretches
 from bpe._progress import show_progress
-from bpe._validate import check_id, check_ids, check_integer, refuse_surrogates, refuse_unordered
+from bpe._validate import (
+    PositionError,
+    check_id,
+    check_ids,
+    check_integer,
+    refuse_surrogates,
+    refuse_unordered,
+)
 from bpe._visible import visible
 from bpe.naive import MergeStep, Pair
-from bpe.tokenizer import LARGEST_ID, ReadOnlyDict, Token, Tokenizer
+from bpe.tokenizer import LARGEST_ID, Memory, ReadOnlyDict, Token, Tokenizer
 
 if TYPE_CHECKING:
     import numpy
@@ -27,9 +34,6 @@ if TYPE_CHECKING:
 
 Alphabet = Literal["bytes", "characters"]
 Progress = bool | Callable[[MergeStep], object] | None
-
-# Limits of the encoding cache: entries, and symbols per entry.
-CACHED_RUNS, CACHED_LENGTH = 100_000, 64
 
 
 class BPETokenizer(Tokenizer):
@@ -78,7 +82,7 @@ class BPETokenizer(Tokenizer):
         self._ranks = rank_pairs(self.merges, self.vocabulary, self._ids)
         # The first item of a bytes token is an int, of a str a str: what iterating over a piece gives.
         self._symbol_ids: dict[Any, int] = {token[0]: i for token, i in self._ids.items() if len(token) == 1}
-        self._cache: dict[Token, list[int]] = {}
+        self._cache = Memory()
 
     # -- training ------------------------------------------------------------------------------------
 
@@ -116,9 +120,13 @@ class BPETokenizer(Tokenizer):
         [b'aaab']
         """
         names = special.check_names(special_tokens)
-        # Counting a long text takes a while, so these fail before it.
+        # Counting a long text takes a while, so what can fail does so before it.
         fast.choose_engine(engine, 0)
         check_integer(min_frequency, "min_frequency", least=1)
+        if base_tokens is not None:
+            base_tokens = list(base_tokens)  # perhaps an iterator
+        least_base = counting.base_tokens(alphabet, base_tokens, ())
+        counting.num_merges(vocab_size, len(least_base), len(names))
         return cls.train_from_counts(
             counting.count(text, pattern, names),
             vocab_size,
@@ -247,6 +255,20 @@ class BPETokenizer(Tokenizer):
                     raise
             start += len(part)
 
+    def _find_cut(self, text: str, stop: int) -> int:
+        if self.split:
+            return stretches.find_border(text, stop, self.split)
+        if self.whole_pieces:
+            return 0
+        for place in range(min(stop, len(text) - 1), 0, -1):
+            left: Any = text[place - 1]
+            right: Any = text[place]
+            if self.alphabet == "bytes":  # encoding will refuse a lone surrogate
+                left, right = (character.encode("utf-8", "surrogatepass") for character in (left, right))
+            if (left[-1], right[0]) not in self._joints:
+                return place
+        return 0
+
     def _encode_ordinary(self, text: str, engine: str = "incremental") -> Any:
         """Encode text that holds no special token. Raises KeyError for a symbol outside the alphabet."""
         if engine == "compiled":
@@ -273,8 +295,7 @@ class BPETokenizer(Tokenizer):
             merged = self._cache.get(run)
             if merged is None:
                 merged = apply_merges([self._symbol_ids[symbol] for symbol in run], self._ranks)
-                if len(run) <= CACHED_LENGTH and len(self._cache) < CACHED_RUNS:
-                    self._cache[run] = merged
+                self._cache.keep(run, merged)
             ids += merged
         return ids
 
@@ -290,7 +311,7 @@ class BPETokenizer(Tokenizer):
                     if isinstance(symbol, int):
                         name = f"byte 0x{symbol:02x} of {character!r}"
                     known = f"the {len(self._symbol_ids):,} base tokens"
-                    raise ValueError(f"{name} at position {position} is not among {known}")
+                    raise PositionError(name, position, f" is not among {known}")
             start += len(piece)
 
     @cached_property

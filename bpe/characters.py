@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-from bpe._validate import check_documents, check_ids, check_integer, refuse_surrogates
+from bpe._validate import PositionError, check_documents, check_ids, check_integer, refuse_surrogates
 from bpe.tokenizer import ReadOnlyDict, Tokenizer
 
 
@@ -63,15 +63,22 @@ class CharTokenizer(Tokenizer):
             return [self._ids[character] for character in text]
         except KeyError as error:
             [character] = error.args
-            raise ValueError(
-                f"character {character!r} (U+{ord(character):04X}) at position {text.index(character)} is "
-                f"not among the {len(self.characters):,} characters of this vocabulary; "
-                f"CharTokenizer(…, unknown='<unk>') would accept it"
+            raise PositionError(
+                f"character {character!r} (U+{ord(character):04X})",
+                text.index(character),
+                f" is not among the {len(self.characters):,} characters of this vocabulary; "
+                f"CharTokenizer(…, unknown='<unk>') would accept it",
             ) from None
+
+    def _find_cut(self, text: str, stop: int) -> int:
+        return stop
 
     def decode(self, ids: Iterable[int]) -> str:
         """Decode ids to text; an unknown token gives its own name. Raises as `token`."""
         return "".join(self.vocabulary[i] for i in check_ids(ids, self.vocab_size))
+
+    def _decode_each(self, ids: Iterable[int]) -> Iterator[bytes]:
+        return (self.vocabulary[i].encode("utf-8") for i in check_ids(ids, self.vocab_size))
 
     def _content(self) -> dict[str, Any]:
         return {"characters": list(self.characters), "unknown": self.unknown}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from bpe import fast, presplit, special
+from bpe import fast, presplit, special, stretches
 from bpe._validate import check_documents, check_integer, refuse_surrogates
 
 
@@ -46,16 +47,38 @@ def count(
         for part, is_special in special.parts(document, special_tokens):
             if is_special:
                 continue
-            pieces = fast.count_pieces(part, expressions)
-            if pieces is not None and part is documents:
+            pieces = _count(part, expressions)
+            if part is documents and isinstance(pieces, fast.PieceCounts):
                 return pieces
-            if pieces is not None:
-                for piece, number in pieces.items():
-                    counts[piece] = counts.get(piece, 0) + number
-            else:
-                for piece in presplit.pieces(part, expressions):
-                    counts[piece] = counts.get(piece, 0) + 1
+            for piece, number in pieces.items():
+                counts[piece] = counts.get(piece, 0) + number
     return counts
+
+
+def _count(text: str, expressions: Sequence[str]) -> Mapping[str, int]:
+    counts = fast.count_pieces(text, expressions)
+    return Counter(presplit.pieces(text, expressions)) if counts is None else counts
+
+
+def count_streams(
+    documents: Iterable[Iterable[str]],
+    pattern: presplit.Pattern = None,
+    special_tokens: Iterable[str] = (),
+    size: int = stretches.SIZE,
+) -> Mapping[str, int]:
+    """Count as `count_pieces`; each document is an iterable of chunks, such as a file read bit by bit.
+
+    size: how many characters are counted at once, roughly. With a pattern in `bpe.presplit.PATTERNS`, memory
+    grows with the number of different pieces, not with the documents; with another pattern, and with none,
+    a document is in memory as a whole. `stretches` says why.
+    """
+    expressions, names = presplit.resolve(pattern), special.check_names(special_tokens)
+
+    def find_cut(text: str, stop: int) -> int:
+        return stretches.find_border(text, stop, expressions)
+
+    parts = (part for chunks in documents for part in stretches.cut(chunks, find_cut, names, size))
+    return count(parts, expressions, names)
 
 
 def check_counts(counts: Mapping[str, int]) -> Mapping[str, int]:

@@ -13,17 +13,25 @@ of ids holds its tokenizer too, and accepts no ids from another.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
-import io
 import json
 import os
 import textwrap
-from collections.abc import Mapping, Sequence
+from array import array as growing_array
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from bpe._files import read_bytes, read_json, read_text, remove_left_over, write_atomically
+from bpe._files import (
+    open_atomically,
+    read_bytes,
+    read_json,
+    read_text,
+    remove_left_over,
+    write_atomically,
+)
 from bpe._formats import guess_format
 from bpe._tensors import check_stored, load_tensors
 from bpe._validate import LONGEST_MESSAGE, cut_short
@@ -45,6 +53,7 @@ KINDS = {
 }
 
 ARRAY_SUFFIXES = (".npy", ".pt")
+STRETCH = 1 << 16  # ids that are read at once
 TOKENIZER = "tokenizer.json"  # its name in a folder of ids
 LARGEST_ID = 2**63 - 1  # the largest that an int64 holds
 MOST_DIGITS = 19  # those of LARGEST_ID; converting thousands of digits is slow, and Python refuses it
@@ -168,18 +177,88 @@ def write_ids(path: Path, array: NDArray[Any]) -> None:
 
     Raises ValueError for another suffix, OSError, and ImportError if torch is needed but missing.
     """
-    file = io.BytesIO()
-    if path.suffix == ".npy":
-        import numpy
+    import numpy
 
-        numpy.save(file, array)
-    elif path.suffix == ".pt":
-        import torch
+    _check_suffix(path)
+    with open_atomically(path) as file:
+        if path.suffix == ".npy":
+            numpy.save(file, array)
+        else:
+            _write_tensor(file, array)
 
-        torch.save(torch.from_numpy(array), file)
-    else:
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix not in ARRAY_SUFFIXES:
         raise ValueError(f"{path}: ids are written as {' or '.join(ARRAY_SUFFIXES)}")
-    write_atomically(path, file.getvalue())
+
+
+class IdWriter:
+    """Writes ids, row by row, to a file that `open_ids` opened.
+
+    dtype, number, lowest, highest: the type of the ids, how many were written, and between what they lie.
+    """
+
+    def __init__(self, file: IO[bytes], vocab_size: int, suffix: str) -> None:
+        self.file, self.vocab_size, self.suffix = file, vocab_size, suffix
+        self.dtype = to_array([], vocab_size, suffix).dtype
+        self.number, self.lowest, self.highest = 0, vocab_size, -1
+        self.held = growing_array("q")  # PyTorch writes only what is in memory
+        if suffix == ".npy":
+            _write_header(file, self.dtype, 0)
+
+    def write(self, ids: Sequence[int]) -> None:
+        """Write the ids after those that were written before. Raises as `to_array`, and OSError."""
+        array = to_array(ids, self.vocab_size, self.suffix)
+        if len(array):
+            self.number += len(array)
+            self.lowest = min(self.lowest, int(array.min()))
+            self.highest = max(self.highest, int(array.max()))
+        if self.suffix == ".npy":
+            self.file.write(array.data)
+        else:
+            self.held.frombytes(array.tobytes())
+
+    def finish(self) -> None:
+        """Write what can only be written once all ids are known."""
+        if self.suffix == ".npy":
+            self.file.seek(0)
+            _write_header(self.file, self.dtype, self.number)
+        else:
+            import numpy
+
+            _write_tensor(self.file, numpy.frombuffer(self.held, dtype=self.dtype))
+
+
+@contextlib.contextmanager
+def open_ids(path: Path, vocab_size: int) -> Iterator[IdWriter]:
+    """Open a file for ids, .npy or .pt, that is written row by row and becomes `path` once it is complete.
+
+    Its content is that of `write_ids`. A .npy file takes no memory, a .pt file 8 to 9 bytes for each id.
+    Raises as `write_ids`.
+    """
+    _check_suffix(path)
+    if path.suffix == ".pt":
+        import torch  # noqa: F401  # if it is missing, that is known before the work
+    with open_atomically(path) as file:
+        writer = IdWriter(file, vocab_size, path.suffix)
+        yield writer
+        writer.finish()
+
+
+def _write_header(file: IO[bytes], dtype: Any, number: int) -> None:
+    """Write the header of a .npy file. Its length is the same for every number of ids."""
+    import numpy
+
+    numpy.lib.format.write_array_header_1_0(
+        file,
+        {"descr": numpy.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (number,)},
+    )
+
+
+def _write_tensor(file: IO[bytes], array: NDArray[Any]) -> None:
+    import torch
+
+    torch.save(torch.from_numpy(array), file)
 
 
 def read_ids(path: Path) -> list[int]:
@@ -194,6 +273,16 @@ def read_ids(path: Path) -> list[int]:
         raise ValueError(f"{path} holds numbers from {array.min()} to {array.max()}, which are not all ids")
     ids: list[int] = array.tolist()
     return ids
+
+
+def stream_ids(path: Path) -> Iterator[int]:
+    """Read ids as `read_ids`, one after the other: those in a .npy file without having all in memory."""
+    if path.suffix != ".npy":
+        yield from read_ids(path)
+        return
+    array = map_ids(path)
+    for start in range(0, len(array), STRETCH):
+        yield from array[start : start + STRETCH].tolist()
 
 
 def map_ids(path: Path) -> NDArray[Any]:
@@ -271,12 +360,13 @@ def claim_folder(folder: Path, tokenizer: _Savable, force: bool = False) -> None
     Ids of another tokenizer are deleted before this one is saved, so a tokenizer never lies beside the ids of
     another. Without `force` they raise ValueError, and nothing is changed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_left_over(folder)
+    if folder.exists():
+        remove_left_over(folder)
     owner = folder_owner(folder)
     if owner == tokenizer.fingerprint:
         return
-    others = [file for file in sorted(folder.iterdir()) if file.suffix in ARRAY_SUFFIXES]
+    files = sorted(folder.iterdir()) if folder.exists() else []
+    others = [file for file in files if file.suffix in ARRAY_SUFFIXES]
     if others and not force:
         raise ValueError(
             f"{folder} holds ids of another tokenizer: {', '.join(file.name for file in others)} belong to "
@@ -285,6 +375,7 @@ def claim_folder(folder: Path, tokenizer: _Savable, force: bool = False) -> None
         )
     for file in others:
         file.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(folder / TOKENIZER)
 
 

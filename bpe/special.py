@@ -7,13 +7,17 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from bpe._validate import refuse_surrogates, refuse_unordered
+from bpe._validate import PositionError, refuse_surrogates, refuse_unordered
 
 Names = Iterable[str] | Literal["all"]
 
 # At worst, each character of a text is compared with all of these names.
 LONGEST = 1_000  # characters of a name; real ones have at most a hundred or two
 MOST_CHARACTERS = 1_000_000  # of all names together: 50,000 of the usual kind
+
+
+class SpecialTokenError(PositionError):
+    """The text holds a special token that is not allowed."""
 
 
 def check_names(special_tokens: Iterable[str], what: str = "special token") -> list[str]:
@@ -63,7 +67,7 @@ def parts(
 
     disallowed: special tokens at which to raise; "all" means all that are not allowed. A name in both is
     refused, and a name in neither stays ordinary text.
-    Raises ValueError, naming token and position, for a special token that is not allowed.
+    Raises SpecialTokenError, a ValueError that names token and position, for one that is not allowed.
     """
     allowed = _choose(allowed, names)
     refused = set(names).difference(allowed) if disallowed == "all" else _choose(disallowed, names)
@@ -76,9 +80,11 @@ def parts(
     for match in expression({*allowed, *refused}).finditer(text):
         name = match.group()
         if name in refused:
-            raise ValueError(
-                f"the text holds the special token {name!r} at position {match.start()}; to encode it as one "
-                f"give allowed_special={{{name!r}}}; as ordinary text, disallowed_special=()"
+            raise SpecialTokenError(
+                f"the text holds the special token {name!r}",
+                match.start(),
+                f"; to encode it as one give allowed_special={{{name!r}}}; as ordinary text, "
+                f"disallowed_special=()",
             )
         if match.start() > start:
             yield text[start : match.start()], False

@@ -6,12 +6,22 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from sys import getsizeof
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
-from bpe import saving, special
-from bpe._validate import LONGEST_MESSAGE, check_id, cut_short, refuse_surrogates, refuse_unordered
+from bpe import saving, special, stretches
+from bpe._validate import (
+    LONGEST_MESSAGE,
+    PositionError,
+    check_id,
+    check_integer,
+    cut_short,
+    refuse_surrogates,
+    refuse_unordered,
+)
 from bpe._visible import visible
 
 if TYPE_CHECKING:
@@ -22,6 +32,24 @@ Token = bytes | str
 Options = Any  # keyword arguments of `encode`
 
 LARGEST_ID = 2**31 - 1  # so that int32 holds every id
+BATCH = 1 << 16  # tokens that are joined at once
+
+
+class Memory(dict[Any, list[int]]):
+    """The ids of pieces that were encoded before: up to 32 MB of them, and no piece of more than 64 symbols.
+
+    Long pieces rarely come again. What is full stays as it is.
+    """
+
+    LONGEST, LARGEST, ENTRY = 64, 32_000_000, 100  # ENTRY: bytes that a dict takes for an entry, roughly
+    size = 0  # bytes
+
+    def keep(self, piece: Token, ids: list[int]) -> None:
+        if len(piece) <= self.LONGEST:
+            size = getsizeof(piece) + getsizeof(ids) + self.ENTRY
+            if self.size + size <= self.LARGEST:
+                self.size += size
+                self[piece] = ids
 
 
 class ReadOnlyDict(dict[str, int]):
@@ -69,6 +97,17 @@ class Tokenizer(ABC):
     def _content(self) -> dict[str, Any]:
         """Return all that defines the tokenizer, as JSON holds it."""
 
+    def _find_cut(self, text: str, stop: int) -> int:
+        """Return the last place, up to `stop`, where any text may be cut and encoded in two; 0 if none.
+
+        By default there is none.
+        """
+        return 0
+
+    def _decode_each(self, ids: Iterable[int]) -> Iterator[bytes]:
+        """Yield the parts of what `decode_bytes` returns, by default a single one."""
+        yield self.decode_bytes(ids)
+
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> Self:
         """Make the tokenizer that `_content` describes; by default, from the arguments of `__init__`."""
@@ -112,6 +151,49 @@ class Tokenizer(ABC):
 
         return numpy.array(self.encode(text, **options), dtype=numpy.int32)
 
+    def encode_stream(
+        self,
+        chunks: Iterable[str],
+        *,
+        allowed_special: special.Names = (),
+        disallowed_special: special.Names = "all",
+        size: int = stretches.SIZE,
+    ) -> Iterator[list[int]]:
+        """Encode one text that arrives in chunks; the rows in a row are the ids of the whole text.
+
+        chunks: the text in parts of any length, such as a file that is read bit by bit.
+        size: how many characters are encoded at once, roughly.
+
+        The text is cut where that provably changes nothing, so memory does not grow with it:
+        `CharTokenizer` cuts anywhere, `WordBPE` and `WordPiece` at whitespace, `BPETokenizer` at places where
+        a piece ends under each pattern in `bpe.presplit.PATTERNS`, and without a pattern where no merge
+        joins. A text without such a place, or a tokenizer with none, takes the memory of a whole text: with
+        `Unigram`, whose sums are rounded, and with other patterns, all that comes before may matter.
+
+        Raises as `encode`, with positions in the whole text, when it arrives there.
+        """
+        position = 0
+        allowed, disallowed = (
+            list(names) if isinstance(names, Iterator) else names
+            for names in (allowed_special, disallowed_special)
+        )
+        for stretch in self.stretches(chunks, size):
+            try:
+                ids = self.encode(stretch, allowed_special=allowed, disallowed_special=disallowed)
+            except PositionError as error:
+                raise error.moved(position) from None
+            yield ids
+            position += len(stretch)
+
+    def stretches(self, chunks: Iterable[str], size: int = stretches.SIZE) -> Iterator[str]:
+        """Cut a text that arrives in chunks where `encode_stream` does; the parameters are the same."""
+        if isinstance(chunks, str) or not isinstance(chunks, Iterable):
+            raise TypeError(f"chunks must be an iterable of str, not {type(chunks).__name__}: give [text]")
+        refuse_unordered(chunks, "chunks")
+        return stretches.cut(
+            chunks, self._find_cut, self.special_tokens, check_integer(size, "size", least=1)
+        )
+
     def encode_batch(self, texts: Iterable[str], **options: Options) -> list[list[int]]:
         """Encode several texts, each by itself; options are those of `encode`."""
         if isinstance(texts, str):
@@ -126,6 +208,16 @@ class Tokenizer(ABC):
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """Decode ids to the UTF-8 of their text. Raises as `decode`."""
         return self.decode(ids).encode("utf-8")
+
+    def decode_stream(self, ids: Iterable[int]) -> Iterator[bytes]:
+        """Yield what `decode_bytes` returns, a part at a time. Raises as `decode` when it arrives there.
+
+        With `CharTokenizer` and `BPETokenizer` memory does not grow with the number of ids. With the others,
+        whose tokens decode differently after others, all comes in one part.
+        """
+        parts = self._decode_each(ids)
+        while batch := list(islice(parts, BATCH)):
+            yield b"".join(batch)
 
     def decode_batch(self, rows: Iterable[Iterable[int]], **options: Any) -> list[str]:
         """Decode several rows of ids, each by itself; options are those of `decode`."""

@@ -1,6 +1,7 @@
 """Files: all or nothing, whatever happens; one process at a time; no byte order mark."""
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bpe import _files
 from bpe._files import (
@@ -235,3 +238,35 @@ def test_without_a_checkout_a_relative_data_folder_is_refused(monkeypatch: pytes
     assert data_folder() == Path.home()
     monkeypatch.delenv("BPE_DATA")
     assert data_folder().is_absolute()
+
+
+# --- text in chunks
+
+TRICKY = st.lists(
+    st.sampled_from(["a", "月", "\U0001f600", "\r\n", "\ufeff", "é"]).map(str.encode)
+    | st.sampled_from([b"\xff", b"\xe6", b"\xe6\x9c", b"\x80", b"\xf0\x9f", b"\xed\xa0\x80"]),
+    max_size=8,
+).map(b"".join)
+
+
+@given(data=TRICKY | st.binary(max_size=20), size=st.integers(1, 7))
+def test_chunks_are_decoded_as_the_whole(data, size):
+    """With the same error at the same place, wherever a character is cut."""
+
+    def outcome(decode):
+        try:
+            return decode()
+        except ValueError as error:
+            return str(error)
+
+    def whole():
+        try:
+            return data.decode("utf-8").removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            byte = data[error.start]
+            return f"F is not UTF-8: byte 0x{byte:02x} at position {error.start:,} ({error.reason})"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_files, "CHUNK", size)
+        in_chunks = outcome(lambda: "".join(_files.decode_chunks(io.BytesIO(data), "F")))
+    assert in_chunks == whole() == outcome(lambda: _files.decode_utf8(data, "F"))

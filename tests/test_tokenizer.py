@@ -1,7 +1,11 @@
 """What all kinds of tokenizers have in common: identity, immutability, files, the vocabulary, batches."""
 
 import copy
+import inspect
+import itertools
 import pickle
+import re
+import sys
 
 import numpy
 import pytest
@@ -10,6 +14,7 @@ from hypothesis import strategies as st
 
 import bpe
 from bpe import BPETokenizer, CharTokenizer, Tokenizer, Unigram, WordBPE, WordPiece
+from bpe.tokenizer import Memory
 
 TEXT = "low lower lowest newer widest\n月光 low " * 8
 END = "<|end|>"
@@ -248,3 +253,51 @@ def test_it_shows_what_it_is(tokenizer):
     html = tokenizer._repr_html_()
     assert tokenizer.fingerprint in html and html.count('<th scope="row"') == len(facts)
     assert "<|end|>" not in html  # escaped
+
+
+# -- what is remembered ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["bytes", "characters merged", "words", "wordpiece"])
+def test_what_is_remembered_is_bounded_in_bytes(kind, monkeypatch):
+    monkeypatch.setattr(Memory, "LARGEST", 20_000)
+    tokenizer = KINDS[kind]()
+    characters = sorted({*"lowerst"})
+    words = ["".join(word) for word in itertools.product(characters, repeat=4)]
+    text = " ".join(["low" * 5_000, *words, "low" * 5_000])  # too short for the compiled engine
+    ids = tokenizer.encode(text)
+    remembered = tokenizer._cache
+    assert max(map(len, remembered)) <= 64
+    taken = sys.getsizeof(remembered) + sum(sys.getsizeof(o) for item in remembered.items() for o in item)
+    assert 0 < remembered.size <= 20_000 and taken < 25_000
+    assert tokenizer.encode(text) == ids
+    assert pickle.loads(pickle.dumps(tokenizer)).encode(text) == ids
+
+
+# -- training --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size 0 is too small"),
+        ({"vocab_size": "many"}, "vocab_size must be an integer"),
+        ({"min_frequency": 0}, "min_frequency must be 1 or more"),
+        ({"special_tokens": [""]}, "must not be empty"),
+        ({"engine": "fast"}, "unknown engine 'fast'"),
+        ({"alphabet": "letters"}, "unknown alphabet 'letters'"),
+        ({"base_tokens": ["ab"], "alphabet": "characters"}, "must be a single character"),
+        ({"base_tokens": iter("ab"), "alphabet": "characters", "vocab_size": 1}, "there are 2 base tokens"),
+        ({"pattern": "("}, "is not a regular expression"),
+    ],
+)
+@pytest.mark.parametrize("kind", [BPETokenizer, WordBPE, WordPiece])
+def test_what_can_fail_does_so_before_the_text_is_read(kind, wrong, message):
+    def text():
+        raise AssertionError
+        yield
+
+    options = {"vocab_size": 300} | wrong
+    if options.keys() <= inspect.signature(kind.train).parameters.keys():
+        with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+            kind.train(text(), **options)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from bpe import saving
-from bpe._files import write_atomically
+from bpe._files import open_atomically
 from bpe.commands.console import give
-from bpe.commands.shared import TOKENIZER, refuse_replacing, texts
+from bpe.commands.shared import STDIN, TOKENIZER, TextFile, refuse_replacing
 from bpe.saving import load_tokenizer
 from bpe.tokenizer import Tokenizer
 
@@ -27,7 +28,8 @@ def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Pa
     """Turn ids into text.
 
     The ids come from FILES (.npy, .pt, or numbers as text), --ids, or standard input. The output is the exact
-    bytes of the text, without an added newline.
+    bytes of the text, without an added newline. Ids in .npy files of a BPE tokenizer, or of one of
+    characters, are read and decoded bit by bit, so memory does not grow with them.
 
     \b
     Examples:
@@ -39,22 +41,24 @@ def decode(tokenizer: Path, files: tuple[Path, ...], ids: str | None, output: Pa
     if output is not None:
         refuse_replacing(output, [tokenizer, *files])
     loaded = load_tokenizer(tokenizer)
-    content = b"".join(loaded.decode_bytes(row) for row in _rows(loaded, files, ids))
+    rows = _rows(loaded, files, ids)
+    contents = (content for row in rows for content in loaded.decode_stream(row))
     if output is None:
-        give(content, nl=False)
+        for content in contents:
+            give(content, nl=False)
     else:
-        write_atomically(output, content)
+        with open_atomically(output) as file:
+            file.writelines(contents)
 
 
-def _rows(tokenizer: Tokenizer, files: tuple[Path, ...], ids: str | None) -> list[list[int]]:
+def _rows(tokenizer: Tokenizer, files: tuple[Path, ...], ids: str | None) -> Iterable[Iterable[int]]:
     if ids is not None:
         return [saving.parse_ids(ids, "--ids")]
     if not files:
-        [text] = texts((), None)
-        return [saving.parse_ids(text, "standard input")]
+        return [saving.parse_ids("".join(TextFile(STDIN)), "standard input")]
     for path in files:
         _refuse_foreign_ids(tokenizer, path)
-    return [saving.read_ids(path) for path in files]
+    return map(saving.stream_ids, files)
 
 
 def _refuse_foreign_ids(tokenizer: Tokenizer, path: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO
 
 import click
 
 from bpe import saving
 from bpe.commands.console import give, say
-from bpe.commands.shared import TEXT, TEXT_FILE, TOKENIZER, encode_text, special_tokens_option, texts
+from bpe.commands.shared import TEXT, TEXT_FILE, TOKENIZER, encode_chunks, special_tokens_option, texts
 from bpe.saving import load_tokenizer
 
 
@@ -32,11 +32,13 @@ def _array_file(context: click.Context, parameter: click.Parameter, value: Path 
 )
 @special_tokens_option
 def encode(
-    tokenizer: Path, files: tuple[IO[bytes], ...], text: str | None, output: Path | None, special_tokens: str
+    tokenizer: Path, files: tuple[Path, ...], text: str | None, output: Path | None, special_tokens: str
 ) -> None:
     """Turn text into ids.
 
-    The text comes from FILES, --text, or standard input.
+    The text comes from FILES, --text, or standard input; - among FILES is standard input too. It is read and
+    encoded bit by bit, so memory does not grow with it, with three exceptions: Unigram tokenizers, BPE with a
+    pattern of its own, and .pt files, which take 8 bytes for each id.
 
     \b
     Examples:
@@ -45,11 +47,22 @@ def encode(
       cat book.txt | python -m bpe encode tokenizer.json > ids.txt
     """
     loaded = load_tokenizer(tokenizer)
-    rows = [encode_text(loaded, document, special_tokens) for document in texts(files, text)]
+    documents = (encode_chunks(loaded, chunks, special_tokens) for chunks in texts(files, text))
     if output is None:
-        for row in rows:
-            give(" ".join(map(str, row)))
+        for rows in documents:
+            _print(rows)
         return
-    array = saving.to_array([i for row in rows for i in row], loaded.vocab_size, output.suffix)
-    saving.write_ids(output, array)
-    say(f"Wrote {len(array):,} ids to {output}.", err=True)
+    with saving.open_ids(output, loaded.vocab_size) as file:
+        for rows in documents:
+            for row in rows:
+                file.write(row)
+    say(f"Wrote {file.number:,} ids to {output}.", err=True)
+
+
+def _print(rows: Iterable[list[int]]) -> None:
+    """Print the ids of a text on one line."""
+    space = ""
+    for row in rows:
+        give(space + " ".join(map(str, row)), nl=False)
+        space = " " if row or space else ""
+    give("")

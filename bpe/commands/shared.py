@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
 
 import click
 
 from bpe import show, special
-from bpe._files import decode_utf8
+from bpe._files import decode_chunks
 from bpe.commands.console import say
 from bpe.subwords.lattice import BYTES
 from bpe.tokenizer import Tokenizer
@@ -29,9 +28,11 @@ class _Text(click.ParamType):  # type: ignore[type-arg]
             self.fail("it is not UTF-8.", param, ctx)
 
 
+STDIN = Path("-")
 TEXT = _Text()
 TOKENIZER = click.Path(exists=True, dir_okay=False, path_type=Path)
-TEXT_FILE = click.File("rb", lazy=True)
+# Not click.File, which opens a pipe twice: to see whether it can, and to read what is no longer there.
+TEXT_FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 special_tokens_option = click.option(
     "--special-tokens",
@@ -43,25 +44,39 @@ special_tokens_option = click.option(
 )
 
 
-def texts(files: Sequence[IO[bytes]], text: str | None) -> list[str]:
-    """Return the text of the option, or the text of each file, or else standard input.
+class TextFile:
+    """A text file, or standard input for `-`: iterating reads it in chunks, of which one is in memory.
 
-    Raises UsageError for both an option and files, and ValueError for text that is not UTF-8.
+    Raises ValueError, naming it, for text that is not UTF-8, and UsageError if standard input is closed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __iter__(self) -> Iterator[str]:
+        if self.path != STDIN:
+            with self.path.open("rb") as file:
+                yield from decode_chunks(file, self.path)
+        elif sys.stdin is None:
+            raise click.UsageError("Standard input is closed, and there are no files to read.")
+        else:
+            yield from decode_chunks(sys.stdin.buffer, "standard input")
+
+    def can_be_read_again(self) -> bool:
+        """Whether it is a file on a disk, not standard input or a pipe."""
+        return self.path != STDIN and self.path.is_file()
+
+
+def texts(files: Sequence[Path], text: str | None) -> list[TextFile | list[str]]:
+    """Return the texts in chunks: that of the option, or that of each file, or else standard input.
+
+    Raises UsageError for both an option and files.
     """
     if text is not None and files:
         raise click.UsageError("Give --text or files, not both.")
     if text is not None:
-        return [text]
-    if files:
-        return [_read(file) for file in files]
-    if sys.stdin is None:
-        raise click.UsageError("Standard input is closed, and there are no files to read.")
-    return [decode_utf8(sys.stdin.buffer.read(), "standard input")]
-
-
-def _read(file: IO[bytes]) -> str:
-    with file:  # open one at a time: systems limit the number of open files
-        return decode_utf8(file.read(), file.name)
+        return [[text]]
+    return [TextFile(path) for path in files or [STDIN]]
 
 
 def refuse_replacing(output: Path, inputs: Iterable[str | Path]) -> None:
@@ -71,17 +86,22 @@ def refuse_replacing(output: Path, inputs: Iterable[str | Path]) -> None:
             raise click.UsageError(f"--output {output} would replace an input file.")
 
 
+def encode_chunks(tokenizer: Tokenizer, chunks: Iterable[str], special_tokens: str) -> Iterator[list[int]]:
+    """Encode a text as `Tokenizer.encode_stream`; `special_tokens` is the value of the option."""
+    allowed: special.Names = "all" if special_tokens == "take" else ()
+    disallowed: special.Names = "all" if special_tokens == "refuse" else ()
+    try:
+        yield from tokenizer.encode_stream(chunks, allowed_special=allowed, disallowed_special=disallowed)
+    except special.SpecialTokenError as error:
+        raise ValueError(
+            f"{error.what} at position {error.position:,}: use --special-tokens take, or --special-tokens "
+            f"text to treat it as ordinary text"
+        ) from None
+
+
 def encode_text(tokenizer: Tokenizer, text: str, special_tokens: str) -> list[int]:
     """Encode a text; `special_tokens` is the value of the option."""
-    found = special.expression(tokenizer.special_tokens).search(text)
-    if special_tokens == "refuse" and found:
-        raise ValueError(
-            f"the text contains the special token {found.group()!r} at position {found.start():,}: use "
-            f"--special-tokens take, or --special-tokens text to treat it as ordinary text"
-        )
-    return tokenizer.encode(
-        text, allowed_special="all" if special_tokens == "take" else (), disallowed_special=()
-    )
+    return [i for ids in encode_chunks(tokenizer, [text], special_tokens) for i in ids]
 
 
 def print_longest_tokens(tokenizer: Tokenizer, number: int = 10) -> None:

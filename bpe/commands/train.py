@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 
-from bpe import presplit, show, special
+from bpe import counting, presplit, show, special
 from bpe._files import read_text, refuse_unwritable
 from bpe.bytepair import Alphabet, BPETokenizer
 from bpe.commands.console import say
 from bpe.commands.shared import TEXT, TEXT_FILE, print_longest_tokens, refuse_replacing, texts
-from bpe.counting import FewTokensWarning, count_pieces
 from bpe.naive import MergeStep
 from bpe.saving import load_tokenizer
 
@@ -108,7 +108,7 @@ def _special(context: click.Context, parameter: click.Parameter, value: tuple[st
     "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The file to write."
 )
 def train(
-    files: tuple[IO[bytes], ...],
+    files: tuple[Path, ...],
     vocab_size: int,
     alphabet: Alphabet,
     characters: int | None,
@@ -120,7 +120,9 @@ def train(
 ) -> None:
     """Learn a BPE tokenizer from text files.
 
-    Each of FILES is a separate document: no merge crosses their boundaries.
+    Each of FILES is a separate document: no merge crosses their boundaries. With a named pattern, they are
+    read bit by bit, and memory grows with the number of different pieces. Without one, or with a pattern of
+    your own, a file is in memory as a whole: its merges may join any two neighbours.
 
     \b
     Examples:
@@ -135,14 +137,16 @@ def train(
             "--base-from needs --alphabet characters; with bytes, the base tokens are always all 256."
         )
     _refuse_repeated(files)
-    refuse_replacing(output, [*(file.name for file in files), *base_from])
+    refuse_replacing(output, [*files, *base_from])
     refuse_unwritable(output)
-    documents = list(_first_characters(texts(files, None), characters))
-    pieces = count_pieces(documents, pattern, special_tokens)
-    base = _base_tokens(alphabet, pieces, base_from)
-    say(f"Learning from {sum(map(len, documents)):,} characters, with {len(base):,} base tokens.")
+    known = _base_tokens(alphabet, base_from)
+    counting.num_merges(vocab_size, len(known), len(special_tokens))  # what fails does so before the work
+    text = _FirstCharacters(characters)
+    pieces = counting.count_streams(map(text.take, texts(files, None)), pattern, special_tokens)
+    base = known if alphabet == "bytes" else sorted({*known, *chain.from_iterable(pieces)})
+    say(f"Learning from {text.taken:,} characters, with {len(base):,} base tokens.")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewTokensWarning)  # what is printed below says more
+        warnings.simplefilter("ignore", counting.FewTokensWarning)  # what is printed below says more
         tokenizer = BPETokenizer.train_from_counts(
             pieces,
             vocab_size,
@@ -158,36 +162,49 @@ def train(
     print_longest_tokens(tokenizer)
 
 
-def _refuse_repeated(files: Sequence[IO[bytes]]) -> None:
+def _refuse_repeated(files: Sequence[Path]) -> None:
     """Raise UsageError for a file given twice.
 
     After --base-from, a shell's wildcard gives the option the first name only; FILES gets the others.
     """
     seen: set[Path] = set()
     for file in files:
-        path = Path(file.name).resolve()
+        path = file.resolve()
         if path in seen:
             raise click.UsageError(
-                f"{file.name} is in FILES twice. (--base-from takes one path: give a folder, or repeat it.)"
+                f"{file} is in FILES twice. (--base-from takes one path: give a folder, or repeat it.)"
             )
         seen.add(path)
 
 
-def _first_characters(documents: Sequence[str], limit: int | None) -> Iterator[str]:
-    left = sum(map(len, documents)) if limit is None else limit
-    for document in documents:
-        if left > 0:
-            yield document[:left]
-        left -= len(document)
+class _FirstCharacters:
+    """Takes texts, chunk by chunk, up to a number of characters, and reads no further.
+
+    taken: the number of characters so far.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit, self.taken = limit, 0
+
+    def take(self, chunks: Iterable[str]) -> Iterator[str]:
+        if self.taken == self.limit:
+            return
+        for chunk in chunks:
+            part = chunk if self.limit is None else chunk[: self.limit - self.taken]
+            self.taken += len(part)
+            yield part
+            if self.taken == self.limit:
+                return
 
 
-def _base_tokens(alphabet: Alphabet, pieces: Iterable[str], base_from: Sequence[Path]) -> list[Any]:
+def _base_tokens(alphabet: Alphabet, base_from: Sequence[Path]) -> list[Any]:
+    """Return the base tokens that do not depend on the training text."""
     if alphabet == "bytes":
         return [bytes([value]) for value in range(256)]
     paths = [
         path for given in base_from for path in (sorted(given.glob("*.txt")) if given.is_dir() else [given])
     ]
-    return sorted(set().union(*pieces, *map(read_text, paths)))
+    return sorted(set().union(*map(read_text, paths)))
 
 
 def _print_why_it_stopped(tokenizer: BPETokenizer, vocab_size: int, min_frequency: int) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from bpe import special
 from bpe._validate import check_documents, check_integer, refuse_surrogates
-
-CACHED_WORDS = 100_000
+from bpe.tokenizer import Memory
 
 
 def collect_names(unknown: str | None, special_tokens: Iterable[str]) -> list[str]:
@@ -82,16 +81,13 @@ def check_words(counts: Mapping[str, int], cut: Callable[[str], list[str]] = str
     return checked
 
 
-def encode_words(
-    words: Iterable[str], encode_word: Callable[[str], list[int]], cache: dict[str, list[int]]
-) -> list[int]:
-    """Encode word by word, remembering the ids of up to CACHED_WORDS words in `cache`."""
+def encode_words(words: Iterable[str], encode_word: Callable[[str], list[int]], cache: Memory) -> list[int]:
+    """Encode word by word, remembering what comes again."""
     ids: list[int] = []
     for word in words:
         encoded = cache.get(word)
         if encoded is None:
             encoded = encode_word(word)
-            if len(cache) < CACHED_WORDS:
-                cache[word] = encoded
+            cache.keep(word, encoded)
         ids += encoded
     return ids

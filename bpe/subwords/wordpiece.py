@@ -20,12 +20,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import regex
 
-from bpe import counting, special
+from bpe import counting, special, stretches
 from bpe._progress import show_progress
 from bpe._validate import check_ids, check_integer
 from bpe.naive import count_pairs, merge_pair
 from bpe.subwords.base import check_words, collect_names, count_words, encode_words, number_to_learn
-from bpe.tokenizer import ReadOnlyDict, Tokenizer
+from bpe.tokenizer import Memory, ReadOnlyDict, Tokenizer
 
 PREFIX = "##"
 Pair = tuple[str, str]
@@ -183,7 +183,7 @@ class WordPiece(Tokenizer):
         lengths = {len(piece) for piece in self._ids}
         lengths |= {len(piece) - len(PREFIX) for piece in self._ids if piece.startswith(PREFIX)}
         self._lengths = sorted(lengths, reverse=True)
-        self._cache: dict[str, list[int]] = {}
+        self._cache = Memory()
 
     @classmethod
     def train(
@@ -207,6 +207,9 @@ class WordPiece(Tokenizer):
         The other parameters are those of the class.
         """
         names = special.check_names(special_tokens)
+        # Counting a long text takes a while, so what can fail does so before it.
+        check_integer(min_frequency, "min_frequency", least=1)
+        number_to_learn(vocab_size, 0, len(collect_names(unknown, names)))
         return cls.train_from_counts(
             count_words(text, names, words),
             vocab_size,
@@ -243,6 +246,9 @@ class WordPiece(Tokenizer):
 
     def _encode_ordinary(self, text: str) -> list[int]:
         return encode_words(words(text), self._encode_word, self._cache)
+
+    def _find_cut(self, text: str, stop: int) -> int:
+        return stretches.find_pair(text, stop, r"\s(?s:.)")
 
     def _encode_word(self, word: str) -> list[int]:
         """Take the longest piece that the word begins with, then the longest of the rest, and so on."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import Any, ClassVar, Self
 
-from bpe import counting, fast, naive, special
+from bpe import counting, fast, naive, special, stretches
 from bpe._progress import show_progress
 from bpe._validate import (
     check_finite,
@@ -29,7 +29,7 @@ from bpe.bytepair import Progress, as_pairs, index_tokens, rank_pairs
 from bpe.fast import incremental
 from bpe.naive import Pair
 from bpe.subwords.base import check_words, collect_names, count_words, encode_words, number_to_learn
-from bpe.tokenizer import ReadOnlyDict, Tokenizer
+from bpe.tokenizer import Memory, ReadOnlyDict, Tokenizer
 
 END = "</w>"
 MOST_SYMBOLS = 10_000_000  # of all tokens together: each merge can double the longest
@@ -95,7 +95,7 @@ class WordBPE(Tokenizer):
         self.unknown_id = None if unknown is None else ids.pop(unknown)
         self.special_tokens = ReadOnlyDict(ids)
         self.vocabulary = (*map("".join, symbols), *names)
-        self._cache: dict[str, list[int]] = {}
+        self._cache = Memory()
 
     @property
     def _base(self) -> int:
@@ -127,6 +127,10 @@ class WordBPE(Tokenizer):
         Of the most frequent pairs, the one that occurs first in the earliest word is merged.
         """
         names = special.check_names(special_tokens)
+        # Counting a long text takes a while, so what can fail does so before it.
+        fast.choose_engine(engine, 0)
+        check_integer(min_frequency, "min_frequency", least=1)
+        number_to_learn(vocab_size, 0, 1 + len(collect_names(unknown, names)))
         return cls.train_from_counts(
             count_words(text, names),
             vocab_size,
@@ -205,6 +209,9 @@ class WordBPE(Tokenizer):
 
     def _encode_ordinary(self, text: str) -> list[int]:
         return encode_words(text.split(), self._encode_word, self._cache)
+
+    def _find_cut(self, text: str, stop: int) -> int:
+        return stretches.find_pair(text, stop, r"\s(?s:.)")
 
     def _encode_word(self, word: str) -> list[int]:
         return incremental.apply_merges(self._symbols(word), self._ranks)

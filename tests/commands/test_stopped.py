@@ -39,6 +39,7 @@ def test_encode_splits_is_stopped_and_repeated(data: Path, tokenizer: Path, with
         "valid.npy",
         "test.npy",
         "tokenizer.json",
+        ".lock",
     }
     assert ids_in(folder) == {split: load_tokenizer(tokenizer).encode(text) for split, text in SPLITS.items()}
 
