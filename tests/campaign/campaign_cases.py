@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from independent import FRAGMENTS
@@ -50,6 +52,32 @@ def run_cases(name: str, number: int, run: Case) -> None:
             break
     if failures:
         raise ExceptionGroup(f"{len(failures)} cases of {name} failed", failures)
+
+
+# --- what any tokenizer must do
+
+
+def outcome(encode: Callable[[], Any]) -> Any:
+    """Return what a call returns, or the message of its ValueError."""
+    try:
+        return encode()
+    except ValueError as error:
+        return str(error)
+
+
+def check_stream(rng: random.Random, tokenizer: Any, text: str, **options: Any) -> None:
+    """A text that arrives in chunks has the ids, or the error, that it has as a whole."""
+    cuts = sorted(rng.randint(0, len(text)) for _ in range(rng.choice([0, 1, 3, len(text)])))
+    chunks = [text[start:stop] for start, stop in pairwise([0, *cuts, len(text)])]
+    size = rng.choice([1, 1, 2, 3, 5, 8, 20, 1 << 20])
+    whole = outcome(lambda: tokenizer.encode(text, **options))
+    rows = outcome(lambda: [i for row in tokenizer.encode_stream(chunks, size=size, **options) for i in row])
+    # A text with two faults: the special token may be noticed first, or the symbol without a token.
+    of_another_kind = isinstance(rows, str) and ("special token" in rows) != ("special token" in str(whole))
+    assert rows == whole or (isinstance(whole, str) and of_another_kind), (text, chunks, size, options)
+    assert "".join(tokenizer.stretches(chunks, size)) == text
+    if isinstance(whole, list):
+        assert b"".join(tokenizer.decode_stream(iter(whole))) == tokenizer.decode_bytes(whole)
 
 
 # --- texts

@@ -9,14 +9,14 @@ import pickle
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import brute_force as brute
 import pytest
-from campaign_cases import make_text, run_cases, sizes
+from campaign_cases import check_stream, make_text, outcome, run_cases, sizes
 
-from bpe import BPETokenizer, bytepair, fast, formats, load_tokenizer, presplit
+from bpe import BPETokenizer, fast, formats, load_tokenizer, presplit
+from bpe.tokenizer import Memory
 
 try:
     from bpe.fast import encoding, pieces, scanner, training
@@ -43,11 +43,11 @@ def switches_moved(rng: random.Random) -> Iterator[None]:
 
     Only those that Python reads: compiled code has its own copies.
     """
-    moved: list[tuple[ModuleType, str, int]] = []
+    moved: list[tuple[Any, str, int]] = []
     if rng.random() < 0.7:
         moved = [
-            (bytepair, "CACHED_LENGTH", rng.choice([0, 1, 3, 64])),
-            (bytepair, "CACHED_RUNS", rng.choice([0, 1, 5, 100_000])),
+            (Memory, "LONGEST", rng.choice([0, 1, 3, 64])),
+            (Memory, "LARGEST", rng.choice([0, 300, 1_000, 32_000_000])),
             (fast, "WORTH_COMPILING", rng.choice([0, 1, 10, 100_000]) if encoding else 100_000),
         ]
         if encoding:
@@ -209,6 +209,7 @@ def check_encoding(rng: random.Random, made: Made, text: str) -> None:
         ids = tokenizer.encode(text, engine=engine, **options)
         assert ids == expected, (engine, text, ids, expected)
         assert tokenizer.encode_array(text, engine=engine, **options).tolist() == expected
+    check_stream(rng, tokenizer, text, **options)
     if isinstance(expected, list):
         assert tokenizer.decode_bytes(expected) == text.encode("utf-8")
         assert tokenizer.decode(expected) == text
@@ -237,14 +238,9 @@ def check_files(rng: random.Random, made: Made, texts: list[str], folder: Path) 
         assert tokenizer.whole_pieces or back.fingerprint == tokenizer.fingerprint
         loaded.append(back)
     for back, text in itertools.product(loaded, texts):
-        assert outcome(back, text) == outcome(tokenizer, text)
-
-
-def outcome(tokenizer: BPETokenizer, text: str) -> Any:
-    try:
-        return tokenizer.encode(text, allowed_special="all")
-    except ValueError as error:
-        return str(error)
+        assert outcome(lambda back=back, text=text: back.encode(text, allowed_special="all")) == outcome(
+            lambda text=text: tokenizer.encode(text, allowed_special="all")
+        )
 
 
 @pytest.fixture(autouse=True)
