@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -28,11 +29,21 @@ class _Text(click.ParamType):  # type: ignore[type-arg]
             self.fail("it is not UTF-8.", param, ctx)
 
 
-STDIN = Path("-")
+STDIN = Path("-")  # this object; another one with this name is a file, given as ./-
+
+
+class _TextFile(click.Path):
+    """A text file, or `-`. Not click.File, which opens a pipe twice: to try it, and to read it."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        return STDIN if value == "-" else super().convert(value, param, ctx)
+
+
 TEXT = _Text()
 TOKENIZER = click.Path(exists=True, dir_okay=False, path_type=Path)
-# Not click.File, which opens a pipe twice: to see whether it can, and to read what is no longer there.
-TEXT_FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+TEXT_FILE = _TextFile(exists=True, dir_okay=False, path_type=Path)
 
 special_tokens_option = click.option(
     "--special-tokens",
@@ -54,7 +65,7 @@ class TextFile:
         self.path = path
 
     def __iter__(self) -> Iterator[str]:
-        if self.path != STDIN:
+        if self.path is not STDIN:
             with self.path.open("rb") as file:
                 yield from decode_chunks(file, self.path)
         elif sys.stdin is None:
@@ -64,7 +75,7 @@ class TextFile:
 
     def can_be_read_again(self) -> bool:
         """Whether it is a file on a disk, not standard input or a pipe."""
-        return self.path != STDIN and self.path.is_file()
+        return self.path is not STDIN and self.path.is_file()
 
 
 def texts(files: Sequence[Path], text: str | None) -> list[TextFile | list[str]]:

@@ -358,7 +358,8 @@ def _resume(checkpoint: Path, trainer: Trainer, report_at: set[int]) -> list[Rec
     try:
         checkpoints.resume(checkpoint, trainer)
     except ValueError as error:
-        raise type(error)(f"{error}. {START_OVER}") from error
+        other = isinstance(error, checkpoints.OtherTokenizerError)
+        raise (checkpoints.OtherTokenizerError if other else ValueError)(f"{error}. {START_OVER}") from error
     path = checkpoint.with_name("metrics.jsonl")
     expected = [0, *sorted(step for step in report_at if step <= trainer.step)]
     try:

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from bpe import special
 from bpe._validate import check_finite, check_ids, check_seed, refuse_surrogates, refuse_unordered
 from bpe.subwords import unigram_training
+from bpe.subwords.base import number_to_learn
 from bpe.subwords.lattice import (
     BYTES,
     KINDS,
@@ -137,6 +138,7 @@ class Unigram(Tokenizer):
         If fewer pieces occur twice in the text, the vocabulary is smaller than the target.
         """
         fixed = unigram_training.fixed_pieces(unknown, special_tokens, byte_fallback)
+        number_to_learn(vocab_size, 0, len(fixed))  # counting takes a while, so this fails before it
         names = [piece.text for piece in fixed if piece.kind == "control"]
         learned = unigram_training.learn(
             unigram_training.count_words(text, names, prefix),

@@ -253,3 +253,14 @@ def test_a_folder_that_is_not_claimed_is_not_made(tmp_path: Path, tokenizer: Pat
     with pytest.raises(ValueError, match="another tokenizer"):
         saving.claim_folder(folder, load_tokenizer(other))
     assert {path.name for path in folder.iterdir()} == {"a.npy", "tokenizer.json"}
+
+
+def test_a_file_named_like_standard_input(
+    tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_bytes(b"the cat")
+    assert run("encode", tokenizer, "./-").stdout == run("encode", tokenizer, "--text", "the cat").stdout
+    assert (
+        run("encode", tokenizer, "-", stdin=b"mat").stdout == run("encode", tokenizer, "--text", "mat").stdout
+    )
