@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -27,12 +27,19 @@ def sizes(few: int, many: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("number", [few, pytest.param(many, marks=pytest.mark.full)])
 
 
-def numbers(name: str, number: int) -> Iterator[int]:
-    """Yield the numbers of the cases to run."""
-    if not ONLY:
-        yield from range(max(1, round(number * SCALE)))
-    elif ONLY.rpartition("-")[0] == name:
-        yield int(ONLY.rpartition("-")[2])
+def skip_unless_asked(name: str) -> None:
+    """Skip a test if another's case was asked for."""
+    if ONLY and ONLY.rpartition("-")[0] != name:
+        pytest.skip("a case of another test was asked for")
+
+
+def numbers(name: str, number: int) -> range:
+    """Return the numbers of the cases to run."""
+    skip_unless_asked(name)
+    if ONLY:
+        case = int(ONLY.rpartition("-")[2])
+        return range(case, case + 1)
+    return range(max(1, round(number * SCALE)))
 
 
 def seeded(name: str, case: int) -> random.Random:

@@ -513,22 +513,23 @@ def archives(rng: random.Random, folder: Path) -> Path:
                 except (ValueError, UnicodeError):
                     continue
         raw = data.getvalue()
-        if rng.random() < 0.15:  # a chain of long names
-            raw = long_names(rng.choice([3, 40]), rng.choice([1_000, 3_900_000])) + raw
         if rng.random() < 0.5:
             raw = mutate_bytes(rng, raw)
-        path.write_bytes(gzip.compress(raw, 1))
+        before = b""
+        if rng.random() < 0.15:  # a chain of long names
+            number, size = rng.choice([(3, 1_000), (40, 1_000), (3, 3_900_000), (400, 3_900_000)])
+            before = gzip.compress(long_name(size), 6) * number
+        path.write_bytes(before + gzip.compress(raw, 1))
     if rng.random() < 0.4:
         path.write_bytes(mutate_bytes(rng, path.read_bytes()))
     return path
 
 
-def long_names(number: int, size: int) -> bytes:
-    """Headers of GNU tar that each bring a long name for the next."""
+def long_name(size: int) -> bytes:
+    """A header of GNU tar that brings a long name for the next one."""
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, size
-    block = info.tobuf(tarfile.GNU_FORMAT) + b"a" * size + bytes(-size % 512)
-    return block * number
+    return info.tobuf(tarfile.GNU_FORMAT) + b"a" * size + bytes(-size % 512)
 
 
 def open_archive(path: Path) -> Any:

@@ -231,7 +231,9 @@ def test_what_checks_say(number: int, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def as_file_name(name: str) -> str:
-    return "".join(letter for letter in name if letter not in "/\0")[:40]
+    """As much of the name as a file may have."""
+    never = '<>:"/\\|?*' + "".join(map(chr, range(32))) if sys.platform == "win32" else "/\0"
+    return "".join(letter for letter in name if letter not in never)[:40]
 
 
 def commands(rng: random.Random, folder: Path, text: str, name: str) -> Iterator[list[str]]:

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from campaign_cases import ONLY, SCALE, SHOWN
+from campaign_cases import SHOWN, numbers
 
 pytest.importorskip("numpy")
 torch_is_there = __import__("importlib.util").util.find_spec("torch")
@@ -89,13 +89,8 @@ def _one_process(kind: str, first: int, last: int, faults: list[str]) -> tuple[i
 
 
 def check(kind: str, number: int) -> None:
-    first, last = 0, max(3, round(number * SCALE))
-    if ONLY:
-        name, _, case = ONLY.rpartition("-")
-        if name != kind:
-            pytest.skip("another case was asked for")
-        first, last = int(case), int(case) + 1
-    faults = open_damaged(kind, first, last)
+    cases = numbers(kind, number)
+    faults = open_damaged(kind, cases.start, cases.stop)
     assert not faults, "\n".join(["Again: CAMPAIGN_SEED=…", *faults])
 
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from campaign_cases import run_cases
+from campaign_cases import run_cases, skip_unless_asked
 from scenarios import SCENARIOS, Files, Scenario, contents, copied, finish, furnish, start, temporary_files
 
 from bpe._files import NEW
@@ -105,6 +105,7 @@ def test_kills(name: str, tmp_path: Path) -> None:
     scenario = SCENARIOS[name]
     if missing := [module for module in scenario.needs if not find_spec(module)]:
         pytest.skip(f"{missing[0]} is not installed")
+    skip_unless_asked(f"kill {name}")
     run = undisturbed(scenario, tmp_path)
     run_cases(
         f"kill {name}", PER_WEIGHT * scenario.weight, lambda rng: kill_once(scenario, run, rng, tmp_path)
@@ -114,6 +115,7 @@ def test_kills(name: str, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_a_corpus_of_two_sources_is_never_taken_for_one(tmp_path: Path) -> None:
     """After a kill, a run without --force ends with all splits of one source."""
+    skip_unless_asked("mixed corpus")
     scenario = SCENARIOS["wikitext2 from another"]
     run = undisturbed(scenario, tmp_path)
 
@@ -129,6 +131,7 @@ def test_a_corpus_of_two_sources_is_never_taken_for_one(tmp_path: Path) -> None:
 
 
 def test_a_few_kills(tmp_path: Path) -> None:
+    skip_unless_asked("a few kills")
     scenario = SCENARIOS["encode-splits of another"]
     run = undisturbed(scenario, tmp_path)
     run_cases("a few kills", 4, lambda rng: kill_once(scenario, run, rng, tmp_path))

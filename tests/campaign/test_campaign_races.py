@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from campaign_cases import run_cases
+from campaign_cases import run_cases, skip_unless_asked
 from scenarios import TRAIN, contents, copied, finish, furnish, start, temporary_files
 
 pytest.importorskip("numpy")
@@ -95,6 +95,7 @@ def run_together(race: Race, folder: Path, rng: random.Random, outcomes: list[di
 
 
 def run_races(name: str, tmp_path: Path, number: int) -> None:
+    skip_unless_asked(f"race {name}")
     race = RACES[name]
     template = tmp_path / "template"
     template.mkdir()
