@@ -418,6 +418,7 @@ def ids_pt(rng: random.Random, folder: Path) -> Path:
     content = rng.choice(
         [
             torch.arange(9),
+            torch.zeros(1, dtype=torch.int64).expand(10 ** rng.choice([4, 8, 10])),
             torch.zeros(3, 3),
             [1, 2],
             {"a": 1},
@@ -517,7 +518,7 @@ def archives(rng: random.Random, folder: Path) -> Path:
             raw = mutate_bytes(rng, raw)
         before = b""
         if rng.random() < 0.15:  # a chain of long names
-            number, size = rng.choice([(3, 1_000), (40, 1_000), (3, 3_900_000), (400, 3_900_000)])
+            number, size = rng.choice([(3, 1_000), (40, 1_000), (3, 3_900_000), (300, 3_900_000)])
             before = gzip.compress(long_name(size), 6) * number
         path.write_bytes(before + gzip.compress(raw, 1))
     if rng.random() < 0.4:
