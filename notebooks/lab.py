@@ -5,8 +5,8 @@ python notebooks/lab.py --port 8899    hand other arguments on to JupyterLab
 python notebooks/lab.py --reset 05     copy chapter 5 again and keep the old copy
 python notebooks/lab.py --edit         let JupyterLab write to notebooks/ too
 
-In JupyterLab the chapters and solutions are read-only (notebooks/lab_contents.py), so that
-looking at one does not change it.
+In JupyterLab the chapters and solutions are read-only (notebooks/lab_contents.py), so
+that looking at one does not change it.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def reset(number: str) -> str:
         return f"work/{copy.name} is new"
     return (
         f"work/{copy.name} is new; your old copy is now work/{kept.name}\n"
-        "If the chapter is open in JupyterLab, it still shows the old text: choose File, "
-        "Reload Notebook from Disk before you save, and Revert if JupyterLab asks."
+        "A tab that is open still shows the old text: before you save, choose File, "
+        "Reload Notebook from Disk. If JupyterLab asks, answer Revert, not Overwrite."
     )
 
 

@@ -3,16 +3,18 @@
     python notebooks/navigation.py            rewrite what differs
     python notebooks/navigation.py --check    name what differs, and change nothing
 
-It writes the first and last cell of each notebook, the paragraph "Time: … Needs: …" of each
-chapter, the map and the list of texts in chapter 0, and the README's table of chapters. A
-chapter's number is that of its file, its title that of its first heading. The rest is in
-its metadata, as `course`:
+It writes the first and the last cell of each notebook, the paragraph on time and needs
+of each chapter, the map and the list of texts in chapter 0, and the README's table. A
+chapter's number is that of its file, its title that of its first heading. The rest is
+in its metadata, as `course`:
 
     about           what it is about, in a few words
     part            one of PARTS
     minutes         how long it takes
     chapters        the numbers of those that it builds on
-    corpora, vocabularies, extras    names that bpe.corpora, bpe.pretrained and Python know
+    corpora         names of bpe.corpora
+    vocabularies    names of bpe.pretrained
+    extras          modules that it imports
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import nbformat
+import nbformat.v4
 from bpe._files import write_atomically
 from nbformat import NotebookNode
 
@@ -53,7 +55,7 @@ NAMES = {
 
 
 class Chapter(NamedTuple):
-    """A chapter as the map shows it. `number` has two digits; `course` is its metadata."""
+    """A chapter: its file, its two digits, its title, its metadata."""
 
     file: str
     number: str
@@ -62,14 +64,15 @@ class Chapter(NamedTuple):
 
 
 def chapter(path: Path, notebook: NotebookNode) -> Chapter:
-    """Return what the map shows of a chapter. Raises ValueError if something is missing."""
+    """Return a chapter. Raises ValueError if its heading or metadata lack something."""
     title = re.match(r"# \d\d · (.+)", title_cell(notebook).source)
     course = notebook.metadata.get("course", {})
     lacks = {"about", "part", "minutes", "chapters"} - set(course)
     if not title or lacks or course["part"] not in PARTS:
         raise ValueError(
-            f"{path.name}: needs a heading `# {path.name[:2]} · Title`, and in its metadata "
-            f"course.about, .minutes, .chapters, and a .part, {' or '.join(PARTS)}"
+            f"{path.name}: needs a heading `# {path.name[:2]} · Title`, and "
+            "as metadata course.about, .minutes, .chapters, "
+            f"and .part: {' or '.join(PARTS)}"
         )
     return Chapter(path.name, path.name[:2], title[1], course)
 
@@ -117,14 +120,10 @@ def joined(*parts: str | None) -> str:
 
 
 def put_line(notebook: NotebookNode, line: str) -> None:
-    """Make the line the first and the last cell, in place of those of an earlier run."""
+    """Make the line the first and the last cell, or replace those of an earlier run."""
     ids = ("navigation-top", "navigation-bottom")
-    top, bottom = (
-        NotebookNode(
-            cell_type="markdown", id=name, metadata={"tags": ["navigation"]}, source=line
-        )
-        for name in ids
-    )
+    top, bottom = (nbformat.v4.new_markdown_cell(line, id=name) for name in ids)
+    top.metadata["tags"] = bottom.metadata["tags"] = ["navigation"]
     others = [cell for cell in notebook.cells if cell.id not in ids]
     notebook.cells = [top, *others, bottom]
 
@@ -230,7 +229,7 @@ def readme_block(chapters: list[Chapter]) -> list[str]:
 
 
 def put_block(text: str, name: str, lines: list[str]) -> str:
-    """Replace what is between the marks of a block. Raises ValueError if there are none."""
+    """Replace what is between the marks of a block. Raises ValueError without marks."""
     begin, end = (f"<!-- {name}: {mark} -->" for mark in ("begin", "end"))
     before, found, rest = text.partition(begin)
     _, ended, after = rest.partition(end)
@@ -249,7 +248,7 @@ def put_map(notebook: NotebookNode, chapters: list[Chapter]) -> None:
 
 
 def map_link(notebook: NotebookNode) -> str:
-    """Return the link to the map. Headings are anchors, with hyphens instead of spaces."""
+    """Return the link to the map. Headings are anchors, with hyphens for spaces."""
     prose = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     heading = re.search(r"^#+ (.*\bThe map)$", prose, re.M)
     return f"{MAP}#{heading[1].replace(' ', '-')}" if heading else MAP
