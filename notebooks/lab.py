@@ -24,13 +24,17 @@ CHECKOUT = CHAPTERS.parent
 WORK = CHECKOUT / "work"
 FIRST = "work/00_start_here.ipynb"
 
-# Otherwise JupyterLab asks at its first start whether it may fetch news, and later
-# suggests a version that the course was not tested with.
 SETTINGS = {
+    # Otherwise JupyterLab asks at its first start whether it may fetch news, and later
+    # suggests a version that the course was not tested with.
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
         "checkForUpdates": False,
-    }
+    },
+    # Otherwise a link to the glossary opens its source text.
+    "@jupyterlab/docmanager-extension:plugin": {
+        "defaultViewers": {"markdown": "Markdown Preview"}
+    },
 }
 
 

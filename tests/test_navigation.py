@@ -29,7 +29,9 @@ def links(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def anchors(path: Path) -> set[str]:
-    """Return the anchors of a notebook's headings, as JupyterLab and nbconvert make them."""
+    """Return a notebook's anchors, its headings as JupyterLab and nbconvert make them, or the glossary's."""
+    if path.suffix == ".md":
+        return {f"#{name}" for name in re.findall(r'<a id="([^"]+)">', path.read_text(encoding="utf-8"))}
     prose = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"]
     headings = re.findall(r"^#+ (.+)$", "\n".join(prose), re.MULTILINE)
     return {f"#{heading.replace(' ', '-')}" for heading in headings}
@@ -42,7 +44,7 @@ def test_links_lead_to_files_and_headings(path: Path) -> None:
         if target.parent == CHECKOUT / "work":  # the learner's copy, which has the headings of the chapter
             target = CHECKOUT / "notebooks" / target.name
         assert target.is_file(), file
-        if target.suffix == ".ipynb" and anchor:
+        if anchor:
             assert anchor in anchors(target), f"{file}{anchor}"
 
 
