@@ -7,8 +7,10 @@ once, and saved with other metadata after two minutes.
 from __future__ import annotations
 
 from pathlib import Path
+from platform import python_version
 from typing import Any
 
+from jupyter_client.kernelspec import NATIVE_KERNEL_NAME
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from tornado.web import HTTPError
 
@@ -33,6 +35,23 @@ class ReadOnlyChapters(AsyncLargeFileManager):
                     "To edit the course itself: make lab ARGS=--edit "
                     "(without make: python notebooks/lab.py --edit)",
                 )
+
+    async def get(self, path: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Return a file, and a notebook with the metadata that its kernel will set.
+
+        JupyterLab would otherwise mark it as unsaved once the kernel has started, and
+        ask what to do with a chapter that was only looked at.
+        """
+        model = await super().get(path, *arguments, **options)
+        if model["type"] == "notebook" and model["content"]:
+            metadata = model["content"]["metadata"]
+            if metadata.get("kernelspec", {}).get("name") == NATIVE_KERNEL_NAME:
+                spec = self.parent.kernel_spec_manager.get_kernel_spec(
+                    NATIVE_KERNEL_NAME
+                )
+                metadata["kernelspec"]["display_name"] = spec.display_name
+                metadata.setdefault("language_info", {})["version"] = python_version()
+        return model
 
     def is_writable(self, path: str) -> bool:
         return not self.is_chapter(path) and super().is_writable(path)

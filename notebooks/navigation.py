@@ -97,15 +97,18 @@ def chapter_line(near: tuple[Chapter | None, Chapter | None], the_map: str) -> s
 
 
 def solutions_line(
-    of: Chapter, near: tuple[Chapter | None, Chapter | None], the_map: str
+    of: Chapter,
+    exercises: str,
+    near: tuple[Chapter | None, Chapter | None],
+    the_map: str,
 ) -> str:
     """Return the line of a chapter's solutions. Their folder is one deeper."""
     before, after = near
     return joined(
         before and f"[← Solutions {before.number}]({solutions_file(before)})",
-        f"[your copy of chapter {of.number}](../../work/{of.file}#Exercises) "
+        f"[your copy of chapter {of.number}](../../work/{exercises}) "
         "(`make lab` makes it)",
-        f"[chapter {of.number} with its results](../{of.file})",
+        f"[chapter {of.number} with its results](../{exercises})",
         f"[the map](../{the_map})",
         after and f"[Solutions {after.number} →]({solutions_file(after)})",
     )
@@ -247,11 +250,17 @@ def put_map(notebook: NotebookNode, chapters: list[Chapter]) -> None:
         cells[0].source = put_block(cells[0].source, name, lines)
 
 
-def map_link(notebook: NotebookNode) -> str:
-    """Return the link to the map. Headings are anchors, with hyphens for spaces."""
-    prose = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
-    heading = re.search(r"^#+ (.*\bThe map)$", prose, re.M)
-    return f"{MAP}#{heading[1].replace(' ', '-')}" if heading else MAP
+def link(file: str, notebook: NotebookNode, heading: str) -> str:
+    """Return a link to the cell with a heading, such as `a.ipynb#cell-id=a-7`.
+
+    JupyterLab and exported pages know the ids of cells. Where there is no such heading,
+    the link leads to the notebook.
+    """
+    pattern = re.compile(rf"^#+ (.*\b)?{heading}$", re.M)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and pattern.search(cell.source):
+            return f"{file}#cell-id={cell.id}"
+    return file
 
 
 # --- all of it
@@ -275,7 +284,7 @@ def rewritten(checkout: Path = CHECKOUT) -> dict[Path, bytes]:
     folder, readme = checkout / "notebooks", checkout / "README.md"
     notebooks = {path: read(path) for path in sorted(folder.glob("[0-9]*.ipynb"))}
     chapters = list(itertools.starmap(chapter, notebooks.items()))
-    the_map = map_link(notebooks[folder / MAP])
+    the_map = link(MAP, notebooks[folder / MAP], "The map")
     for each, near in neighbours(chapters):
         notebook = notebooks[folder / each.file]
         put_line(notebook, chapter_line(near, the_map))
@@ -283,7 +292,9 @@ def rewritten(checkout: Path = CHECKOUT) -> dict[Path, bytes]:
         solutions = folder / "solutions" / solutions_file(each)
         if solutions.exists():  # a teacher may have removed them
             notebooks[solutions] = read(solutions)
-            put_line(notebooks[solutions], solutions_line(each, near, the_map))
+            exercises = link(each.file, notebook, "Exercises")
+            line = solutions_line(each, exercises, near, the_map)
+            put_line(notebooks[solutions], line)
     put_map(notebooks[folder / MAP], chapters)
     found = {path: written(notebook) for path, notebook in notebooks.items()}
     text = readme.read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
@@ -27,6 +28,11 @@ CHAPTER = "notebooks/03_small.ipynb"
 SOLUTIONS = "notebooks/solutions/03_small_solutions.ipynb"
 COPY = "work/03_small.ipynb"
 
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
 Ask = Callable[..., tuple[int, Any]]
 
 
@@ -38,7 +44,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("lab.py", "lab_contents.py"):
         shutil.copy(CHECKOUT / "notebooks" / name, root / "notebooks" / name)
     for name in (CHAPTER, SOLUTIONS):
-        nbformat.write(new_notebook(cells=[new_code_cell("6 * 7", id="a")]), root / name)
+        nbformat.write(new_notebook(cells=[new_code_cell("6 * 7", id="a")], metadata=METADATA), root / name)
     return root
 
 
@@ -112,6 +118,15 @@ def test_chapters_and_solutions_are_read_only(course: Path, ask: Ask, path: str)
         assert status == 403, method
         assert f"{path} is read-only: work in your copy, in work/." in answer["message"]
     assert (course / path).read_bytes() == before
+
+
+def test_a_notebook_has_the_metadata_that_its_kernel_would_set(course: Path, ask: Ask) -> None:
+    """Otherwise JupyterLab would mark it as unsaved."""
+    metadata = ask("GET", f"contents/{CHAPTER}")[1]["content"]["metadata"]
+    kernel = ask("GET", "kernelspecs")[1]["kernelspecs"]["python3"]["spec"]
+    assert metadata["kernelspec"]["display_name"] == kernel["display_name"]
+    assert metadata["language_info"] == {"name": "python", "version": platform.python_version()}
+    assert "version" not in (course / CHAPTER).read_text(encoding="utf-8")
 
 
 def test_nothing_gets_into_the_folder_of_chapters(course: Path, ask: Ask) -> None:
