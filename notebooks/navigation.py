@@ -4,9 +4,9 @@
     python notebooks/navigation.py --check    name what differs, and change nothing
 
 It writes the first and the last cell of each notebook, the paragraph on time and needs
-of each chapter, the map and the list of texts in chapter 0, and the README's table. A
-chapter's number is that of its file, its title that of its first heading. The rest is
-in its metadata, as `course`:
+of each chapter, the map and the lists of texts and packages in chapter 0, and the
+README's table. A chapter's number is that of its file, its title that of its first
+heading. The rest is in its metadata, as `course`:
 
     about           what it is about, in a few words
     part            one of PARTS
@@ -52,6 +52,9 @@ NAMES = {
     "splintr": "splintr-rs",
     "torch": "PyTorch",
 }
+
+# Modules whose packages have other names.
+PACKAGES = {"splintr": "splintr-rs"}
 
 
 class Chapter(NamedTuple):
@@ -207,18 +210,41 @@ def map_blocks(chapters: list[Chapter]) -> dict[str, list[str]]:
             f"the main line alone about {hours(main)}."
         ],
         "texts": texts(chapters),
+        "packages": packages(chapters),
     }
 
 
 def texts(chapters: list[Chapter]) -> list[str]:
-    """Return the lines of a table: which chapters read which texts and vocabularies."""
-    read_by: dict[str, list[str]] = {}
-    for each in chapters:
-        models = ["the vocabularies of real models"] * bool(vocabularies(each))
-        for name in named(each.course.get("corpora", [])) + models:
-            read_by.setdefault(name, []).append(each.number)
-    rows = (f"| {name} | {', '.join(numbers)} |" for name, numbers in read_by.items())
-    return ["| what | chapters that read it |", "| --- | --- |", *rows]
+    """Return a table: which chapters read which texts and vocabularies."""
+    reads = {
+        each.number: [
+            *named(each.course.get("corpora", [])),
+            *["the vocabularies of real models"] * bool(vocabularies(each)),
+        ]
+        for each in chapters
+    }
+    return numbers_table("text", reads)
+
+
+def packages(chapters: list[Chapter]) -> list[str]:
+    """Return a table: which chapters need which packages, by the names pip knows."""
+    needs = {
+        each.number: [
+            f"`{PACKAGES.get(name, name)}`" for name in each.course.get("extras", [])
+        ]
+        for each in chapters
+    }
+    return numbers_table("package", needs)
+
+
+def numbers_table(what: str, of: dict[str, list[str]]) -> list[str]:
+    """Return the lines of a table: each thing, and the numbers of its chapters."""
+    numbers: dict[str, list[str]] = {}
+    for number, things in of.items():
+        for thing in things:
+            numbers.setdefault(thing, []).append(number)
+    rows = (f"| {thing} | {', '.join(numbers[thing])} |" for thing in numbers)
+    return [f"| {what} | chapters |", "| --- | --- |", *rows]
 
 
 def readme_block(chapters: list[Chapter]) -> list[str]:

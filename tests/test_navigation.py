@@ -70,7 +70,7 @@ PROSE = "# {} · {}\n\nWords.\n\n**Time:** long ago. **Needs:** old\nthings.\n\n
 def small_course(tmp_path: Path) -> Path:
     """Three chapters, the second with solutions."""
     folder = tmp_path / "notebooks"
-    names = ("main line", "side trips", "hours", "texts")
+    names = ("main line", "side trips", "hours", "texts", "packages")
     marks = "".join(f"<!-- {name}: begin --><!-- {name}: end -->\n" for name in names)
     the_map = new_markdown_cell(f"## 2. The map\n\n{marks}", id="map")
     start = {"about": "the start", "part": "main line", "minutes": 15, "chapters": []}
@@ -125,7 +125,7 @@ def test_needs_the_map_and_the_readme_come_from_the_metadata(small_course: Path)
     assert "| [01 More](01_more.ipynb) | more | 45 |" in main and "02 End" not in main
     assert "| [02 End](02_end.ipynb) | the end | 60 |" in side
     assert "about 2 hours, the main line alone about 1." in side
-    assert "| the Tang poems | 01 |" in side
+    assert "| the Tang poems | 01 |" in side and "| `torch` | 01 |" in side
     readme = (small_course / "README.md").read_text()
     assert "| [02 End](notebooks/02_end.ipynb) | the end | 60 |" in readme
     assert readme.startswith("Top\n") and readme.endswith("\nEnd\n")
