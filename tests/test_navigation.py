@@ -53,6 +53,17 @@ def test_solutions_lead_to_the_working_copy_and_have_a_name_of_their_own(path: P
     assert chapter != path.name
 
 
+def test_the_glossary_is_sorted_and_each_term_has_an_anchor() -> None:
+    rows = (CHECKOUT / "docs" / "glossary.md").read_text(encoding="utf-8").split("| --- | --- | --- |\n")[1]
+    found = [
+        re.match(r'\| <a id="([a-z0-9-]+)"></a>([^|]+) \| .+ \| [\d, ]+ \|$', row)
+        for row in rows.splitlines()
+    ]
+    terms = [match and match[2] for match in found]
+    assert terms == sorted(filter(None, terms), key=str.casefold)
+    assert len({match and match[1] for match in found}) == len(terms)
+
+
 def write(path: Path, *cells: nbformat.NotebookNode, **course: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     notebook = new_notebook(cells=cells, metadata={"course": course} if course else {})
