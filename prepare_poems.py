@@ -49,7 +49,7 @@ def report(output: Path, selection: poems.Selection | None) -> None:
     try:
         kept = poems.from_text(content)
     except ValueError as error:
-        raise click.ClickException(f"{output} is damaged: {error}. --force makes it again.") from error
+        raise ValueError(f"{output} is damaged: {error}. --force makes it again.") from error
     give(f"{output}\n")
     give(_describe_selection(selection, kept))
     give(_describe_figures(poems.figures(kept)))
@@ -134,7 +134,7 @@ def main(source: str, output: Path | None, force: bool) -> None:
     try:
         output = output or data_folder() / TANG_POEMS
         if output.exists() and not output.is_file():
-            raise click.UsageError(f"--output: {output} exists and is not a file.")
+            raise click.UsageError(visible(f"--output: {output} exists and is not a file."))
         if output.exists() and not force:
             say(f"{output} exists, so this only reports on it; --force makes it again.", err=True)
             remove_remains()

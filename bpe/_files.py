@@ -76,10 +76,15 @@ def read_bytes(path: Path, most: int | None = None) -> bytes:
     with path.open("rb") as file:
         if most is None:
             return file.read()
-        data = file.read(most + 1)
-    if len(data) > most:
+        # Not most + 1 at once: for so many bytes Python would ask for memory before it reads any.
+        parts = [file.read(min(most, os.fstat(file.fileno()).st_size) + 1)]
+        left = most + 1 - len(parts[0])
+        while left > 0 and (part := file.read(min(left, 1 << 20))):  # what has no size, such as a pipe
+            parts.append(part)
+            left -= len(part)
+    if left <= 0:
         raise ValueError(f"{path} has more than {most:,} bytes, the limit for such a file")
-    return data
+    return b"".join(parts)
 
 
 def read_json(path: Path, most: int | None = None) -> Any:
@@ -162,8 +167,12 @@ def refuse_unwritable(path: Path) -> None:
     """
     with _naming(path):
         temporary, file = _open_temporary(_find_target(path))
-        file.close()
-        temporary.unlink(missing_ok=True)
+        try:
+            file.close()
+            temporary.unlink(missing_ok=True)
+        except BaseException:  # an interrupt between the two
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, MappingView, Set
 from typing import Any, Self
 
 STRETCH = 1 << 16  # characters
+LONGEST_MESSAGE = 1_000  # characters about a file; an entry that it quotes may have millions
 
 
 class PositionError(ValueError):
@@ -120,7 +121,9 @@ def check_integer(value: Any, name: str, least: int | None = None) -> int:
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}: {value!r}") from None
+        raise TypeError(
+            f"{name} must be an integer, not {type(value).__name__}: {cut_short(repr(value))}"
+        ) from None
     if least is not None and number < least:
         raise ValueError(f"{name} must be {least} or more, not {number}")
     return number
@@ -129,7 +132,7 @@ def check_integer(value: Any, name: str, least: int | None = None) -> int:
 def check_number(value: Any, name: str) -> Any:
     """Return the value. Raises TypeError if it is not a real number; True and False are not."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {cut_short(repr(value))}")
     return value
 
 
@@ -155,7 +158,7 @@ def check_seed(value: Any) -> int:
 def check_ids(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
     """Yield the ids of a row, each checked as by `check_id`. Raises TypeError for what is not a row."""
     if isinstance(ids, (str, bytes, bytearray)) or not isinstance(ids, Iterable):
-        raise TypeError(f"ids must be a list of integers, not {type(ids).__name__}: {_shorten(repr(ids))}")
+        raise TypeError(f"ids must be a list of integers, not {type(ids).__name__}: {cut_short(repr(ids))}")
     refuse_unordered(ids, "ids")
     if (dimensions := getattr(ids, "ndim", 1)) != 1:
         raise TypeError(f"ids must be one row, not an array of {dimensions} dimensions")
@@ -163,7 +166,8 @@ def check_ids(ids: Iterable[int], vocab_size: int) -> Iterator[int]:
         yield i if type(i) is int and 0 <= i < vocab_size else check_id(i, vocab_size)
 
 
-def _shorten(text: str, length: int = 60) -> str:
+def cut_short(text: str, length: int = 60) -> str:
+    """Return the text, or its beginning and an ellipsis: what a message quotes may be enormous."""
     return text if len(text) <= length else text[:length] + "…"
 
 

@@ -34,6 +34,7 @@ from bpe._files import (
 )
 from bpe._formats import guess_format
 from bpe._tensors import check_stored, load_tensors
+from bpe._validate import LONGEST_MESSAGE, cut_short
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +116,7 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         file = read_json(path, LARGEST_FILE)
     except ValueError as error:
-        reason = str(error).removeprefix(f"{path} ")
+        reason = cut_short(str(error).removeprefix(f"{path} "), LONGEST_MESSAGE)
         raise ValueError(
             f"{path} is not a tokenizer of this course, or is damaged: {reason}{_guess(path)}"
         ) from None
@@ -125,12 +126,14 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         )
     if file.get("version") != VERSION:
         raise ValueError(
-            f"{path} has version {file.get('version')!r} of the format, and this module reads version "
-            f"{VERSION}; a newer bpe-course may read it"
+            f"{path} has version {cut_short(repr(file.get('version')))} of the format, and this module reads "
+            f"version {VERSION}; a newer bpe-course may read it"
         )
     kind, content = file.get("kind"), file.get("content")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"{path} holds a tokenizer of kind {kind!r}, which this module does not know")
+        raise ValueError(
+            f"{path} holds a tokenizer of kind {cut_short(repr(kind))}, which this module does not know"
+        )
     if not isinstance(content, dict) or file.get("fingerprint") != fingerprint(kind, content):
         raise ValueError(f"{path} is damaged: its content does not match the fingerprint it states")
     return kind, content

@@ -13,7 +13,15 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from bpe import saving, special, stretches
-from bpe._validate import PositionError, check_id, check_integer, refuse_surrogates, refuse_unordered
+from bpe._validate import (
+    LONGEST_MESSAGE,
+    PositionError,
+    check_id,
+    check_integer,
+    cut_short,
+    refuse_surrogates,
+    refuse_unordered,
+)
 from bpe._visible import visible
 
 if TYPE_CHECKING:
@@ -316,7 +324,7 @@ class Tokenizer(ABC):
             saving.check_entries(content, cls.CONTENT)
             return cls._from_content(content)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from None
+            raise ValueError(cut_short(f"{path} is damaged: {error}", LONGEST_MESSAGE)) from None
 
     # -- how it is shown -----------------------------------------------------------------------------
 

@@ -3,6 +3,10 @@
 python notebooks/lab.py                open chapter 0; copy chapters that work/ lacks
 python notebooks/lab.py --port 8899    hand other arguments on to JupyterLab
 python notebooks/lab.py --reset 05     copy chapter 5 again and keep the old copy
+python notebooks/lab.py --edit         let JupyterLab write to notebooks/ too
+
+In JupyterLab the chapters and solutions are read-only (notebooks/lab_contents.py), so
+that looking at one does not change it.
 """
 
 from __future__ import annotations
@@ -20,13 +24,17 @@ CHECKOUT = CHAPTERS.parent
 WORK = CHECKOUT / "work"
 FIRST = "work/00_start_here.ipynb"
 
-# Otherwise JupyterLab asks at its first start whether it may fetch news, and later
-# suggests a version that the course was not tested with.
 SETTINGS = {
+    # Otherwise JupyterLab asks at its first start whether it may fetch news, and later
+    # suggests a version that the course was not tested with.
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
         "checkForUpdates": False,
-    }
+    },
+    # Otherwise a link to the glossary opens its source text.
+    "@jupyterlab/docmanager-extension:plugin": {
+        "defaultViewers": {"markdown": "Markdown Preview"}
+    },
 }
 
 
@@ -81,8 +89,12 @@ def reset(number: str) -> str:
             if kept:
                 kept.rename(copy)
             raise
-    return f"work/{copy.name} is new" + (
-        f"; your old copy is now work/{kept.name}" if kept else ""
+    if not kept:
+        return f"work/{copy.name} is new"
+    return (
+        f"work/{copy.name} is new; your old copy is now work/{kept.name}\n"
+        "A tab that is open still shows the old text: before you save, choose File, "
+        "Reload Notebook from Disk. If JupyterLab asks, answer Revert, not Overwrite."
     )
 
 
@@ -105,13 +117,19 @@ def missing_corpora() -> list[str]:
     ]
 
 
-def jupyterlab_arguments(own: list[str]) -> list[str]:
-    """Return JupyterLab's arguments: the course's, then the caller's own."""
+def jupyterlab_arguments(own: list[str], edit: bool = False) -> list[str]:
+    """Return JupyterLab's arguments: the course's, then the caller's own.
+
+    edit: let JupyterLab write to the chapters.
+    """
     arguments = [
         f"--ServerApp.root_dir={CHECKOUT}",
         f"--LabApp.default_url=/lab/tree/{FIRST}",
         "--Application.log_level=WARN",  # the address is still printed
     ]
+    if not edit:
+        manager = "lab_contents.ReadOnlyChapters"
+        arguments.append(f"--ServerApp.contents_manager_class={manager}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         arguments.append("--allow-root")  # JupyterLab refuses root; containers need it
     if any(argument.startswith(("--port", "--ServerApp.port")) for argument in own):
@@ -132,7 +150,7 @@ def add_settings() -> None:
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, paths))
 
 
-def open_course(arguments: list[str]) -> None:
+def open_course(arguments: list[str], edit: bool) -> None:
     """Copy missing chapters, report missing corpora, start JupyterLab."""
     if not all(map(importlib.util.find_spec, ("bpe", "jupyterlab"))):
         sys.exit(f"{sys.executable} does not have the course installed; see README.md.")
@@ -142,7 +160,7 @@ def open_course(arguments: list[str]) -> None:
     add_settings()
     from jupyterlab.labapp import LabApp
 
-    LabApp.launch_instance(jupyterlab_arguments(arguments))
+    LabApp.launch_instance(jupyterlab_arguments(arguments, edit))
 
 
 def main() -> None:
@@ -154,10 +172,13 @@ def main() -> None:
     parser.add_argument(
         "--reset", metavar="NB", help="copy a chapter again (05); keep the old copy"
     )
+    parser.add_argument(
+        "--edit", action="store_true", help="let JupyterLab write to notebooks/ too"
+    )
     options, arguments = parser.parse_known_args()
     try:
         if options.reset is None:
-            open_course(arguments)
+            open_course(arguments, options.edit)
         else:
             print(reset(options.reset))
     except OSError as error:

@@ -161,10 +161,10 @@ def dead_links(notebook: NotebookNode, folder: Path) -> Iterator[str]:
 
 def unpaired(folder: Path) -> list[str]:
     """Report chapters without solutions, and solutions without a chapter."""
-    chapters = {path.name for path in folder.glob("*.ipynb")}
-    solutions = {path.name for path in folder.glob("solutions/*.ipynb")}
+    chapters = {path.stem for path in folder.glob("*.ipynb")}
+    solutions = {path.stem.removesuffix("_solutions") for path in folder.glob("solutions/*_solutions.ipynb")}
     return [f"{name}: no solutions" for name in sorted(chapters - solutions)] + [
-        f"solutions/{name}: no chapter" for name in sorted(solutions - chapters)
+        f"solutions/{name}_solutions: no chapter" for name in sorted(solutions - chapters)
     ]
 
 

@@ -194,6 +194,41 @@ def test_a_file_that_is_too_long_is_refused(tmp_path: Path) -> None:
             read_text(Path("/dev/zero"), 1000)
 
 
+def test_a_limit_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"abc")
+    assert read_text(path, 10**17) == "abc"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes there")
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    text = "abc" * 1_000_000
+    for most in (3_000_000, 2_999_999):
+        with subprocess.Popen([sys.executable, "-c", f"open({str(path)!r}, 'w').write('abc' * 1_000_000)"],
+                              stderr=subprocess.DEVNULL):  # fmt: skip
+            if most == len(text):
+                assert read_text(path, most) == text
+            else:
+                with pytest.raises(ValueError, match="more than"):
+                    read_text(path, most)
+
+
+def test_an_interrupt_while_trying_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlink, interrupts = Path.unlink, [KeyboardInterrupt()]
+
+    def interrupted(self: Path, missing_ok: bool = False) -> None:
+        if interrupts:
+            raise interrupts.pop()
+        unlink(self, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        refuse_unwritable(tmp_path / "a.txt")
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_a_checkout_a_relative_data_folder_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_files, "checkout", lambda: None)
     monkeypatch.setenv("BPE_DATA", "data")

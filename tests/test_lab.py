@@ -61,9 +61,11 @@ def test_a_copy_that_another_process_makes_meanwhile_stays(monkeypatch: pytest.M
 def test_reset_keeps_every_older_copy() -> None:
     assert lab.reset("05") == "work/05_poems.ipynb is new"
     (lab.WORK / "05_poems.ipynb").write_text(MINE)
-    assert lab.reset("5") == "work/05_poems.ipynb is new; your old copy is now work/05_poems old 1.ipynb"
+    first, warning = lab.reset("5").split("\n", 1)
+    assert first == "work/05_poems.ipynb is new; your old copy is now work/05_poems old 1.ipynb"
+    assert "Reload Notebook from Disk" in warning and "Revert, not Overwrite" in warning
     (lab.WORK / "05_poems.ipynb").write_text(MINE_TOO)
-    assert lab.reset("05_poems").endswith("work/05_poems old 2.ipynb")
+    assert "work/05_poems old 2.ipynb" in lab.reset("05_poems")
     assert work() == {
         "05_poems old 1.ipynb": MINE,
         "05_poems old 2.ipynb": MINE_TOO,
@@ -108,6 +110,12 @@ def test_a_port_in_use_is_refused_not_replaced(named: list[str]) -> None:
     assert "--ServerApp.port_retries=0" in lab.jupyterlab_arguments(named)
     assert lab.jupyterlab_arguments(named)[-len(named) :] == named
     assert "--ServerApp.port_retries=0" not in lab.jupyterlab_arguments(["--no-browser"])
+
+
+def test_chapters_are_read_only_unless_someone_edits_the_course() -> None:
+    manager = "--ServerApp.contents_manager_class=lab_contents.ReadOnlyChapters"
+    assert manager in lab.jupyterlab_arguments([])
+    assert manager not in lab.jupyterlab_arguments([], edit=True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no root")

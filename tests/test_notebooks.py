@@ -242,11 +242,11 @@ def test_empty_cell_need_not_be_run_and_tagged_error_may_stay(tmp_path: Path) ->
 
 def test_chapter_without_solutions_and_solutions_without_chapter(tmp_path: Path) -> None:
     (tmp_path / "solutions").mkdir()
-    for name in ("01_a.ipynb", "02_b.ipynb", "solutions/02_b.ipynb", "solutions/03_c.ipynb"):
-        (tmp_path / name).touch()
+    for name in ("01_a", "02_b", "solutions/02_b_solutions", "solutions/03_c_solutions"):
+        (tmp_path / f"{name}.ipynb").touch()
     assert notebook_rules.unpaired(tmp_path) == [
-        "01_a.ipynb: no solutions",
-        "solutions/03_c.ipynb: no chapter",
+        "01_a: no solutions",
+        "solutions/03_c_solutions: no chapter",
     ]
 
 

@@ -44,6 +44,17 @@ def test_a_file_that_is_not_ours(tmp_path, content):
         BPETokenizer.load(path)
 
 
+@pytest.mark.parametrize("entry", ["version", "kind", "content"])
+def test_what_a_message_quotes_is_short(path, entry):
+    long = "a" * 100_000
+    content = json.loads(path.read_text(encoding="utf-8"))["content"] | {"special_tokens": {"<|end|>": long}}
+    change(path, **{"version": 1, entry: long if entry != "content" else content})
+    change(path, fingerprint=saving.fingerprint("byte pair encoding", content))
+    with pytest.raises(ValueError, match="aaaa") as info:
+        load_tokenizer(path)
+    assert len(str(info.value)) < 2_000
+
+
 def test_a_file_of_another_library_is_recognised(path, tmp_path):
     tokenizer = BPETokenizer.load(path)
     formats.save_tokenizers_json(tokenizer, tmp_path / "hf.json")

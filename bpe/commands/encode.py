@@ -63,6 +63,7 @@ def _print(rows: Iterable[list[int]]) -> None:
     """Print the ids of a text on one line."""
     space = ""
     for row in rows:
-        give(space + " ".join(map(str, row)), nl=False)
-        space = " " if row or space else ""
+        if row:  # whitespace alone has none, with tokenizers of words
+            give(space + " ".join(map(str, row)), nl=False)
+            space = " "
     give("")

@@ -123,7 +123,9 @@ def _read_parquet(path: Path) -> str:
         raise SourceError(f"{error}; install it with: python -m pip install pyarrow") from error
     try:
         rows = parquet.read_table(path).to_pydict().get("text")
-    except ValueError as error:  # pyarrow's errors are ValueErrors
+    except (OSError, ValueError) as error:  # pyarrow's own errors are one or the other
+        if isinstance(error, OSError) and error.filename:
+            raise
         raise ValueError(f"{path} is not a parquet file, or is damaged: {error}") from error
     if rows is None or not all(isinstance(row, str) for row in rows):
         raise ValueError(f'{path} has no column "text" of strings')

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bpe._validate import LONGEST_MESSAGE, cut_short
+
 # The largest known vocabularies have a few hundred thousand tokens. A hostile id would fill the memory.
 MOST_TOKENS = 10_000_000
 LONGEST_TOKEN = 100_000  # bytes or characters; the longest known has a few hundred
@@ -25,7 +27,7 @@ def naming(path: str | Path) -> Iterator[None]:
         raise ValueError(f"{path}: it is nested too deeply") from None
     except (ValueError, TypeError) as error:
         named = str(error).startswith(str(path))
-        raise ValueError(str(error) if named else f"{path}: {error}") from None
+        raise ValueError(cut_short(str(error) if named else f"{path}: {error}", LONGEST_MESSAGE)) from None
 
 
 def check_type(value: Any, kind: type[TokenType], name: str) -> TokenType:
@@ -44,9 +46,8 @@ _KINDS: dict[type, str] = {
 }
 
 
-def _shorten(value: Any, length: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= length else text[:length] + "…"
+def _shorten(value: Any) -> str:
+    return cut_short(repr(value))
 
 
 def place_tokens(entries: Iterable[tuple[int, Text]]) -> list[Text | None]:

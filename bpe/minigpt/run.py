@@ -411,6 +411,7 @@ def _read_json(path: Path, form: Mapping[str, Any]) -> Record:
     try:
         content = read_json(path, LARGEST_FILE)
         _check_form(content, form)
+        _to_json(content).encode("utf-8")  # half of a UTF-16 pair could not be written to the table
     except (TypeError, ValueError) as error:
         raise _damage(path, error) from error
     return dict(content)

@@ -23,6 +23,7 @@ from typing import Any
 
 from bpe._files import data_folder, read_bytes, write_atomically
 from bpe.bytepair import BPETokenizer
+from bpe.corpora import MissingDataError, how_to_get
 from bpe.corpora.download import (
     SourceError,
     download,
@@ -57,7 +58,7 @@ def load(name: str) -> BPETokenizer:
     first: `unicodedata.normalize("NFC", text)`. Loading takes a few seconds, since the merges are rebuilt
     from ranks.
 
-    Raises ValueError for an unknown name, and FileNotFoundError, saying how to get the file, if it is not
+    Raises ValueError for an unknown name, and MissingDataError, saying how to get the file, if it is not
     kept, not in an installed package, and not available from its publisher.
     """
     if name not in VOCABULARIES:
@@ -126,9 +127,9 @@ def _fetch(file: File, sources: list[Callable[[File], bytes]]) -> None:
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             return write_atomically(path, content)
-    raise FileNotFoundError(
-        "\n  ".join([f"{path} is missing.", *failures])
-        + f"\n`{COMMAND}` asks pip too; or put the file there yourself (SHA-256 {file.sha256})."
+    raise MissingDataError(
+        "\n  ".join([how_to_get(path, COMMAND), *failures])
+        + f"\nOr put the file there yourself (SHA-256 {file.sha256})."
     )
 
 

@@ -46,6 +46,14 @@ def test_a_long_file_gives_the_ids_of_the_whole(learned: Path, long_file: Path, 
     assert row.split()[1] == f"{len(expected):,}"
 
 
+def test_whitespace_without_ids_prints_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "words.json"
+    WordBPE.train(TEXT, 30).save(path)
+    assert (
+        run("encode", path, "--text", "the cat \n ").stdout == run("encode", path, "--text", "the cat").stdout
+    )
+
+
 def test_errors_name_the_place_in_the_whole_file(learned: Path, tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     path.write_bytes((LONG + "<|end|>" + LONG).encode())

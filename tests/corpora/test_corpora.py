@@ -42,3 +42,16 @@ def test_a_poem_a_line(monkeypatch, tmp_path):
     monkeypatch.setenv("BPE_DATA", str(tmp_path))
     (tmp_path / "tang_poems.txt").write_bytes("床前明月光，\n疑是地上霜。\n".encode())
     assert corpora.tang_poems() == ["床前明月光，", "疑是地上霜。"]
+
+
+def test_a_notebook_shows_one_sentence_for_a_missing_corpus(monkeypatch, tmp_path, capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setenv("BPE_DATA", str(tmp_path / "a\u200bb"))
+    InteractiveShell().run_cell("from bpe import corpora; corpora.wikitext2('test')")
+    sentence = (
+        f"{tmp_path / 'a[U+200B]b' / 'wikitext2' / 'test.txt'} is missing. To get it, run `make data` in the "
+        "course's folder (without make: `python -m bpe wikitext2`)."
+    )
+    assert capsys.readouterr().out == f"{sentence}\n"

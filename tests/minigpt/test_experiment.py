@@ -342,6 +342,7 @@ def test_a_result_with_other_types_is_damaged(run):
         {"held_out": {"bits_per_byte": 10**400, "bits_per_character": 2}},
         {"flops": 10**400},
         {"tokens": {"a": 1}},
+        {"corpus": "\ud800"},
     ]
     for change in changes:
         (run.folder / "result.json").write_text(json.dumps(content | change), encoding="utf-8")

@@ -123,7 +123,7 @@ def test_a_file_that_is_kept_needs_nothing_else() -> None:
 def test_a_file_that_was_changed_is_not_taken() -> None:
     path = put(CONTENT + b"YWJj 257\n")
     assert pretrained.missing("small") == [path]
-    assert failure().startswith(f"{path} is missing.")
+    assert failure().startswith(f"{path} is missing. To get it, run `make data` ")
 
 
 def test_from_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
