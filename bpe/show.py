@@ -273,7 +273,8 @@ def panels(
             panel.label_outer()
     for empty in found[len(titles) :]:
         empty.remove()
-    drawn.suptitle(heading)
+    if heading:
+        drawn.suptitle(heading)
     return found[: len(titles)]
 
 
@@ -318,7 +319,8 @@ def _points(line: Line2D) -> list[tuple[float, float]]:
 
 def label_lines(axes: Axes) -> None:
     """Write the label of each line beside its right end, one below the other where ends are close."""
-    lines = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    labelled = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    lines = [line for line in labelled if _points(line)]
     if not lines:
         return
     drawn = axes.get_figure(root=True)

@@ -271,6 +271,14 @@ def test_labels_stand_beside_the_ends_of_their_lines(shown):
     assert all(b - a > 10 for a, b in itertools.pairwise(heights))
 
 
+def test_lines_without_points_and_axes_without_labels_get_none(shown):
+    axes = show.axes()
+    axes.plot([], [], label="empty")
+    axes.plot([1, 2])
+    show.figure("One line, from 1 to 2.")
+    assert not axes.texts
+
+
 def test_a_legend_takes_the_place_of_labels(shown):
     axes = show.axes()
     axes.plot([0, 1], label="one")
