@@ -52,7 +52,7 @@ def tuples(text):
         (without_overlaps, "For 'aaabab' you return 'ab'; it should be 'aa'"),
         (nothing_for_short, "nothing_for_short('x') returned None"),
         (no_pair_forgotten, "no_pair_forgotten('x') raised ValueError"),
-        (tuples, "the tuple ('a', 'n')"),
+        (tuples, "('a', 'n'); join its two characters"),
     ],
 )
 def test_exercise_1(said, answer, verdict):
