@@ -63,9 +63,13 @@ def find_folder() -> Path | None:
     nbclient), and in a solution.
     """
     root = _files.checkout()
-    if root is None or not (root / "work").is_dir() or "PYTEST_CURRENT_TEST" in os.environ:
+    if root is None or not (root / "work").is_dir() or _is_test() or not _progress.is_watched():
         return None
-    return root / "work" if _progress.is_watched() and not _is_solution() else None
+    return None if _is_solution() else root / "work"
+
+
+def _is_test() -> bool:
+    return "PYTEST_CURRENT_TEST" in os.environ
 
 
 def _is_solution() -> bool:

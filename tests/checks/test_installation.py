@@ -71,7 +71,8 @@ def test_devices_in_their_order(monkeypatch, cuda, mps, device):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
-    monkeypatch.setattr(torch, "empty", lambda *sizes, device: None)  # which tries the device
+    nothing = torch.zeros(1)
+    monkeypatch.setattr(torch, "zeros", lambda *sizes, device: nothing)  # which tries the device
     assert installation.device() == device
 
 
@@ -82,7 +83,7 @@ def test_a_device_that_fails(monkeypatch):
     def fail(*sizes, device):
         raise RuntimeError("the driver is too old")
 
-    monkeypatch.setattr(torch, "empty", fail)
+    monkeypatch.setattr(torch, "zeros", fail)
     assert installation.device() == "none: no device 'cuda' here: the driver is too old"
 
 
