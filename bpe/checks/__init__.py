@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dis
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
@@ -88,13 +88,13 @@ def exercise(*hints: str) -> Callable[[Check], Callable[..., None]]:
 
     def decorate(check: Check) -> Callable[..., None]:
         @wraps(check)
-        def print_verdict(*answers: Any) -> None:
+        def print_verdict(*args: Any) -> None:
             name = check.__name__.replace("_", " ")
-            names = list(signature(check).parameters)
-            if old := _find_stale(names, answers):
+            answers = signature(check).bind(*args).arguments
+            if old := _find_stale(answers):
                 print(one_line(f"{name}: not checked. {old}"))
                 return
-            verdict, why = _judge(name, check, dict(zip(names, answers, strict=True)))
+            verdict, why = _judge(name, check, answers)
             print(one_line(f"{name}: {verdict}{f'. {why}' if why else ''}"))
             chapter = check.__module__.removeprefix("bpe.checks.chapter_")
             if chapter != check.__module__ and name.startswith("exercise "):
@@ -177,9 +177,9 @@ def _count_states(states: Collection[str]) -> list[int]:
 # -- the verdict -------------------------------------------------------------------------------------------
 
 
-def _find_stale(names: Sequence[str], answers: Sequence[Any]) -> str | None:
+def _find_stale(answers: dict[str, Any]) -> str | None:
     """Say if an answer is an older one, because the cell with the newer one failed."""
-    for name, answer in zip(names, answers, strict=False):
+    for name, answer in answers.items():
         for known_as in dict.fromkeys((getattr(answer, "__name__", name), name)):
             if why := cells.CELLS.why_stale(known_as, answer):
                 return (

@@ -71,7 +71,8 @@ def exercise_2(counterexample: Any) -> str | None:
         return "Fewer than two symbols hold no pair to merge; take more."
     right_answer = merge_pair(symbols, (left, right), left + right)
     if merge_by_replacing(symbols, (left, right)) == right_answer:
-        return f"Both ways return {right_answer!r} for {symbols!r} and {(left, right)!r}."
+        told = f"For {symbols} and {(left, right)} both ways return {right_answer}."
+        return f"{told} Find a case in which they differ."
     return None
 
 

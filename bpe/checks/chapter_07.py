@@ -32,7 +32,7 @@ def exercise_1(bits_per_byte: BitsPerByte) -> str | None:
         ([ln2, 3 * ln2], "abab"),
         ([9 * ln2, 3 * ln2], "春晓"),
         ([2.5], "\n"),
-        ([1.0, 2.0, 4.5], "né 月"),
+        ([1.0, 2.0, 4.5], "né 月 \n"),
     ):
         found = bits_per_byte(list(costs), text)
         expected = sum(costs) / ln2 / len(text.encode("utf-8"))

@@ -156,8 +156,9 @@ def test_a_stale_answer_is_not_judged(said, monkeypatch):
     monkeypatch.setitem(cells.CELLS.stale, "double", (old, "SyntaxError in line 3: `def double(n:`"))
     old.__name__ = "double"
     assert said(exercise_1, old) == (
-        "exercise 1: not checked. The cell that defines `double` failed (SyntaxError in line 3: `def double(n:`), "
-        "so `double` is still what it was before. Mend that cell and run it, then this one."
+        "exercise 1: not checked. The cell that defines `double` failed "
+        "(SyntaxError in line 3: `def double(n:`), so `double` is still what it was before. "
+        "Mend that cell and run it, then this one."
     )
 
 

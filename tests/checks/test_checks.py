@@ -1,8 +1,11 @@
 """The mechanism behind the exercises."""
 
+from importlib import import_module
+
 import pytest
 
-from bpe.checks import case, compare_numbers, exercise, shorten
+from bpe.checks import case, compare_numbers, exercise, make_hint, one_line, shorten
+from bpe.checks.record import find_exercises
 
 
 @exercise()
@@ -120,3 +123,42 @@ def test_comparing_ids(found, hint):
 def test_shortening():
     assert shorten([1, 2]) == "[1, 2]"
     assert shorten("a" * 1000) == "'" + "a" * 56 + "..."
+
+
+# -- hints --------------------------------------------------------------------------------------------------
+
+CHAPTERS = [import_module(f"bpe.checks.chapter_{chapter}") for chapter in find_exercises()]
+
+
+def test_hints_come_one_by_one(capsys):
+    hint = make_hint("bpe.checks.chapter_01")
+    for number in (1, 1, 3, 1, 1, 1):
+        hint(number)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:24] for line in lines[:4]] == [
+        "exercise 1, hint 1 of 3:",
+        "exercise 1, hint 2 of 3:",
+        "exercise 3, hint 1 of 3:",
+        "exercise 1, hint 3 of 3:",
+    ]
+    assert lines[4] == "exercise 1: no more hints. The solution is in solutions/01_characters.ipynb."
+    assert lines[5] == lines[0]
+
+
+@pytest.mark.parametrize("number", [0, 4, "1.", None])
+def test_no_hint_for_no_exercise(said, number):
+    assert said(make_hint("bpe.checks.chapter_01"), number) == (
+        f"There is no exercise {number} in this chapter: give a number from 1 to 3."
+    )
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.__name__[-2:])
+def test_every_exercise_has_hints(chapter):
+    for name, check in vars(chapter).items():
+        if name.startswith("exercise_"):
+            assert 2 <= len(check.hints) <= 3, name
+            for hint in check.hints:
+                assert hint == one_line(hint)
+                assert hint[0].isupper() or hint[0] in "`188"
+                assert hint[-1] in ".?"
+    assert chapter.hint.__name__ == "hint"
