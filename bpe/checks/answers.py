@@ -19,7 +19,7 @@ def settle(value: Any) -> Any:
     of numpy and torch Python's, a bytearray bytes. Lists, tuples and sets keep their kind. Other objects,
     such as tokenizers, are returned as they are.
     """
-    if isinstance(value, (str, bytes)):
+    if type(value) in (int, float, bool) or isinstance(value, (str, bytes)):
         return value
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)

@@ -98,7 +98,7 @@ def _texts_and_merges(rng: random.Random) -> Iterator[tuple[list[int], dict[Pair
     yield [0, 1, 2, 3], {(1, 2): 10, (0, 1): 11, (10, 3): 12, (0, 10): 14}  # (0, 1) is no longer there
     yield [], {(1, 2): 4}
     yield [7], {}
-    for k in range(300):
+    for k in range(200):
         symbols = range(rng.randrange(1, 4 + k % 3))
         steps = naive.learn_merges([rng.choices(symbols, k=40)], [1], 12, len(symbols))
         yield rng.choices(symbols, k=rng.randrange(20)), {step.pair: step.new_id for step in steps}

@@ -174,7 +174,7 @@ def _encode_chat(tokenizer: BPETokenizer, messages: list[Message]) -> list[int]:
     ),
     (
         "`tokenizer.special_tokens` gives the ids of the frame. For the text, tell `encode` that no "
-        "special token in it is forbidden, and none is recognized."
+        "special token is forbidden in it: then it treats their names as ordinary text."
     ),
     (
         "`tokenizer.encode(text, disallowed_special=())` between "

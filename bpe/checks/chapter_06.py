@@ -54,12 +54,12 @@ def exercise_1(windows: Windows) -> str | None:
 @exercise(
     (
         "Which texts does `faulty` learn its merges from? Which characters does its tokenizer know? And "
-        "how many tokens has it got?"
+        "how many tokens does it have?"
     ),
     (
-        "It cuts after it joins, so that short training texts let others in; it knows only the "
-        "characters of this cut text; and it adds the size of the alphabet to a size that includes it "
-        "already."
+        "It joins all splits and cuts the result, so a short training text lets the others in; it knows "
+        "only the characters of what is left; and it adds the size of the alphabet to a size that "
+        "includes it."
     ),
     (
         'Train on `splits["train"][:limit]` with `vocab_size` itself, and pass `base_tokens`: all '

@@ -16,7 +16,7 @@ Pair = tuple[Any, Any]
 
 
 @exercise(
-    "You may count everything twice.",
+    "The function may be slow. When could you count the pairs, so that a difference is the answer?",
     (
         "Count the pairs before and after the merge; the change is the difference. `Counter` gives 0 for "
         "a pair that is not there."
@@ -66,8 +66,11 @@ def _merge_in_place(symbols: str, pair: Pair) -> tuple[list[str], dict[Pair, int
 
 
 @exercise(
-    "Which merge of this course needed a rule of its own?",
-    "The places of a pair can overlap. Then a place in the list is no longer one when its turn comes.",
+    "In which texts can merging one place of a pair destroy another place of the same pair?",
+    (
+        "The places of a pair can overlap. When the first one is merged, the second one is gone, but it "
+        "is still in the list."
+    ),
     "A single letter, repeated, is enough. How often must it occur for two places to overlap?",
 )
 def exercise_2(counterexample: Any) -> str | None:

@@ -127,8 +127,8 @@ def _expect_use(text: str, probability: dict[str, float]) -> dict[str, float]:
 
 @exercise(
     (
-        "How much do all ways share that use this piece at this place? Which part of a way is before it, "
-        "which after it?"
+        "Take one piece at one place. Which ways use it there? Look at such a way in three parts: what "
+        "is before the piece, the piece, and what is after it."
     ),
     (
         "Let `left[i]` be the sum over all ways to reach place `i`, and `right[i]` over all ways from "

@@ -49,6 +49,11 @@ def test_a_function_that_prints_instead_of_returning(capsys):
     )
 
 
+def test_another_number_of_answers(said):
+    told = "exercise 1: not checked. Call it with your answer: exercise_1(double)."
+    assert said(exercise_1) == said(exercise_1, 1, 2) == told
+
+
 def test_a_value(capsys):
     assert verdict_of(capsys, exercise_2, ...) == "exercise 2: not started\n"
     assert verdict_of(capsys, exercise_2, 3) == "exercise 2: correct\n"
