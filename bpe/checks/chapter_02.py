@@ -25,8 +25,9 @@ def _find_decoder(function: Any) -> str | None:
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return None
-    if "codecs" in code.co_names:
-        return "`codecs` decodes the bytes for you; read them yourself."
+    for name in ("codecs", "decode"):
+        if name in code.co_names:
+            return f"`{name}` decodes the bytes for you; read them yourself."
     if "str" in code.co_names and any(_names_utf8(constant) for constant in code.co_consts):
         return '`str(…, "utf-8")` decodes the bytes for you; read them yourself.'
     return None

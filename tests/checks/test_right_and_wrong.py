@@ -187,6 +187,7 @@ wrong(
     lambda data: len(str(data, "utf-8")),
     lambda data: len(str(data, encoding="UTF8")),
     lambda data: len(codecs.decode(data)),
+    lambda data: len(data[:].decode()),
     lambda data: sum(byte < 0x80 or byte >= 0xE0 for byte in data),
 )
 right(
