@@ -25,7 +25,7 @@ from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 from bpe.checks import cells, clock, record
-from bpe.checks.answers import is_list_of, is_number, is_same, settle
+from bpe.checks.answers import MOST, EndlessError, is_list_of, is_number, is_same, settle
 
 if TYPE_CHECKING:
     from bpe.show import Table
@@ -217,6 +217,10 @@ def _judge(name: str, check: Check, answers: dict[str, Any]) -> tuple[str, str]:
         where = f" ({line})" if line else ""
         if isinstance(error, KeyboardInterrupt) and timer.interrupted:
             raise InterruptedCheckError(one_line(f"{name}: interrupted{where}.")) from None
+        values = [known_as for known_as, answer in answers.items() if not callable(answer)]
+        if values and not calls[-1] and isinstance(error, TypeError) and "not callable" in str(error):
+            value = _short.repr(answers[values[0]])
+            return record.NOT_YET, f"`{values[0]}` should be a function, but it is {value}."
         return record.NOT_YET, _tell(error, calls[-1], where)
     return (record.CORRECT, "") if hint is None else (record.NOT_YET, _capitalize(hint))
 
@@ -230,6 +234,9 @@ def _tell(error: BaseException, call: str, where: str) -> str:
             f"{place or call or 'Your code'} did not finish: the check was stopped after "
             f"{clock.LIMIT:g} s of computing{where}. Does its loop end?"
         )
+    if isinstance(error, EndlessError):
+        what = f"What {place} returned" if place else "Your answer"
+        return f"{what} has more than {MOST:,} items. Does it end?"
     if isinstance(error, ReturnedNoneError):
         return f"{place} returned None. Is a `return` missing?"
     if place:

@@ -9,7 +9,11 @@ from itertools import islice
 from numbers import Real
 from typing import Any
 
-MOST = 1_000_000  # items that are taken of a generator, which may never end
+MOST = 1_000_000  # items of an answer; a generator may never end
+
+
+class EndlessError(Exception):
+    """An answer has more than MOST items."""
 
 
 def settle(value: Any) -> Any:
@@ -17,7 +21,7 @@ def settle(value: Any) -> Any:
 
     Arrays, generators, dict views, ranges and other iterables become lists, mappings dictionaries, numbers
     of numpy and torch Python's, a bytearray bytes. Lists, tuples and sets keep their kind. Other objects,
-    such as tokenizers, are returned as they are.
+    such as tokenizers, are returned as they are. Raises EndlessError.
     """
     if type(value) in (int, float, bool) or isinstance(value, (str, bytes)):
         return value
@@ -32,7 +36,10 @@ def settle(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(settle, value))
     if isinstance(value, Iterable) and not isinstance(value, type):
-        return [settle(item) for item in islice(value, MOST)]
+        items = list(islice(value, MOST + 1))
+        if len(items) > MOST:
+            raise EndlessError
+        return [settle(item) for item in items]
     return value
 
 

@@ -54,6 +54,10 @@ def test_another_number_of_answers(said):
     assert said(exercise_1) == said(exercise_1, 1, 2) == told
 
 
+def test_the_result_of_a_call_instead_of_the_function(said):
+    assert said(exercise_1, "12") == "exercise 1: not yet. `double` should be a function, but it is '12'."
+
+
 def test_a_value(capsys):
     assert verdict_of(capsys, exercise_2, ...) == "exercise 2: not started\n"
     assert verdict_of(capsys, exercise_2, 3) == "exercise 2: correct\n"

@@ -82,7 +82,7 @@ ANSWERS = [
     (check.exercise_3, shown_at_the_end, "string 4 of 5 is ''; it should be '🙂'"),
     (check.exercise_3, shown_without_empty_strings, "string 1 of 2 is '月a'; it should be ''"),
     (check.exercise_3, lambda chunks: [], "you return 0 strings; it should be 2"),
-    (check.exercise_3, for_ever, "string 1 of 2 is '月a'; it should be ''"),
+    (check.exercise_3, for_ever, "returned has more than 1,000,000 items. Does it end?"),
     (check.exercise_3, lambda chunks: shown(chunks) * 2, "you return more than 2 strings; it should be 2"),
     (
         check.exercise_3,
