@@ -147,7 +147,7 @@ def progress() -> Table:
     from bpe.show import Table
 
     rows: list[list[object]] = []
-    for chapter, states in _states().items():
+    for chapter, states in _find_states().items():
         rows.append([record.find_notebook(chapter), *_count_states(states.values())])
     sums = [sum(row[column] for row in rows) for column in range(1, 5)]  # type: ignore[misc]
     return Table(["chapter", "exercises", "done", "not yet", "not started"], [*rows, ["all", *sums]])
@@ -155,7 +155,7 @@ def progress() -> Table:
 
 def progress_line() -> str:
     """Return in one line how many exercises are done and which one comes next."""
-    states = {(chapter, number): s for chapter, of in _states().items() for number, s in of.items()}
+    states = {(chapter, number): s for chapter, of in _find_states().items() for number, s in of.items()}
     total, done, begun, _ = _count_states(states.values())
     left = [place for place, state in states.items() if state != record.CORRECT]
     if not left:
@@ -164,7 +164,7 @@ def progress_line() -> str:
     return f"{done} of {total} exercises done, {begun} begun. Next: exercise {number} of chapter {chapter}."
 
 
-def _states() -> dict[str, dict[str, str]]:
+def _find_states() -> dict[str, dict[str, str]]:
     """Return the states of all exercises: {"01": {"1": "correct", …}, …}."""
     entries = record.recall()
     return {

@@ -24,7 +24,7 @@ def find_line(error: BaseException, files: Collection[str]) -> str:
     files: the file names of the learner's functions. A line of any cell of the notebook counts too; the last
     one wins, for what it calls, in the module or elsewhere, is not the learner's.
     """
-    own = [(frame, number) for frame, number in _steps(error) if _is_own(frame, files)]
+    own = [(frame, number) for frame, number in _walk(error) if _is_own(frame, files)]
     if not own:
         return ""
     frame, number = own[-1]
@@ -34,7 +34,7 @@ def find_line(error: BaseException, files: Collection[str]) -> str:
     return f"line {number}: `{line}`" if line else f"line {number}"
 
 
-def _steps(error: BaseException) -> Iterator[tuple[FrameType, int]]:
+def _walk(error: BaseException) -> Iterator[tuple[FrameType, int]]:
     step = error.__traceback__
     while step is not None:
         yield step.tb_frame, step.tb_lineno
@@ -105,14 +105,14 @@ def follow_notebook() -> None:
         return
 
     def begin(info: Any) -> None:
-        CELLS.begin(_names(info), shell.user_ns)
+        CELLS.begin(_find_names(info), shell.user_ns)
 
     def end(result: Any) -> None:
-        CELLS.end(_names(result.info), shell.user_ns, result.error_before_exec or result.error_in_exec)
+        CELLS.end(_find_names(result.info), shell.user_ns, result.error_before_exec or result.error_in_exec)
 
     shell.events.register("pre_run_cell", begin)
     shell.events.register("post_run_cell", end)
 
 
-def _names(info: Any) -> set[str]:
+def _find_names(info: Any) -> set[str]:
     return {name for found in _DEFINITION.findall(info.raw_cell or "") for name in found if name}

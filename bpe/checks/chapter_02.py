@@ -28,12 +28,12 @@ def _find_decoder(function: Any) -> str | None:
     for name in ("codecs", "decode"):
         if name in code.co_names:
             return f"`{name}` decodes the bytes for you; read them yourself."
-    if "str" in code.co_names and any(_names_utf8(constant) for constant in code.co_consts):
+    if "str" in code.co_names and any(_is_utf8(constant) for constant in code.co_consts):
         return '`str(…, "utf-8")` decodes the bytes for you; read them yourself.'
     return None
 
 
-def _names_utf8(constant: object) -> bool:
+def _is_utf8(constant: object) -> bool:
     """Whether a constant is the name of the encoding, perhaps as a keyword's value."""
     return isinstance(constant, str) and constant.lower().replace("_", "-") in ("utf-8", "utf8")
 

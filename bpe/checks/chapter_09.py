@@ -45,7 +45,7 @@ def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
         try:
             found = from_letters(letters)
         except ValueError as error:
-            if _names(str(error), alien):
+            if _is_named(alien, str(error)):
                 continue
             return f"For {letters!r} the message of your ValueError, {str(error)!r}, does not name {alien!r}."
         except LookupError as error:
@@ -55,8 +55,8 @@ def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
     return None
 
 
-def _names(message: str, character: str) -> bool:
-    """Whether a message names a character: itself, as an escape, or by its number, as in U+6708."""
+def _is_named(character: str, message: str) -> bool:
+    """Whether a character is named in a message: itself, as an escape, or by its number, as in U+6708."""
     number = ord(character)
     forms = (character, repr(character)[1:-1], ascii(character)[1:-1], f"u+{number:04x}", f"0x{number:x}")
     return any(form in message.casefold() for form in forms)
