@@ -106,7 +106,7 @@ HOSTILE = [
 @pytest.mark.parametrize("answer", HOSTILE)
 @pytest.mark.parametrize("check", EXERCISES)
 def test_every_check_answers_in_one_line(monkeypatch, said, check, answer):
-    monkeypatch.setattr(clock, "LIMIT", 0.3 if answer is loops else 30)
+    monkeypatch.setattr(clock, "LIMIT", 0.1 if answer is loops else 30)
     told = said(check, *[answer] * len(inspect.signature(check).parameters))
     assert ": not yet. " in told
     assert told.isprintable()
@@ -177,7 +177,7 @@ def test_waiting_is_not_computing(monkeypatch, said):
 
 
 def test_an_answer_that_catches_everything_is_reported(monkeypatch, said):
-    monkeypatch.setattr(clock, "LIMIT", 0.2)
+    monkeypatch.setattr(clock, "LIMIT", 0.05)
     monkeypatch.setattr(clock, "TRIES", 1)
 
     def stubborn(number):
