@@ -147,7 +147,7 @@ encode_all = with_texts(as_text)
         (filled_in, "your ids hold 4 special tokens, but only 2 mark roles and ends"),
         (
             with_texts(lambda tokenizer, text: tokenizer.encode(text, allowed_special="all")),
-            "slipped some in",
+            "the text of a message has become special tokens",
         ),
         (
             with_texts(lambda tokenizer, text: tokenizer.encode(text)),
