@@ -110,7 +110,7 @@ function unpackTokenizer(packed, classes) {
   const split = packed.split.map(
     (parts) => new RegExp(parts.map((part) => (typeof part === "number" ? classes[part] : part)).join(""), "gu"),
   );
-  return { label: packed.label, isBytes, vocabulary, ids, ranks, makers, split, whole: packed.whole, unknown: packed.unknown };
+  return { label: packed.label, isBytes, vocabulary, ids, ranks, makers, split, whole: packed.whole, unknown: packed.unknown, unknownName: packed.unknown_name };
 }
 
 // The matches of an expression, and the gaps between them.
@@ -258,6 +258,10 @@ function describe({ id, token, isText }, tokenizer, hidden) {
   const isBytes = tokenizer.isBytes && !isText;
   const shown = readable(token, isBytes, hidden);
   const bytes = isBytes ? Array.from(token, (byte) => byte.charCodeAt(0).toString(16).padStart(2, "0")) : [];
+  if (id === tokenizer.unknown) {
+    const name = readable(tokenizer.unknownName, false, hidden);
+    return { shown: name, id, about: `${name}, id ${id}; for ${shown}` };
+  }
   const spelled = bytes.length ? `; ${count(bytes.length, "byte")}, ${bytes.join(" ")}` : "";
   const missing = isText ? "half of a character, which no tokenizer takes" : "this tokenizer has no token for it";
   return { shown, id, about: id === NO_ID ? `${shown}: ${missing}` : `${shown}, id ${id}${spelled}` };
@@ -297,7 +301,7 @@ function makeExplorer(data) {
       const tokens = encode(text, tokenizer).map((token) => describe(token, tokenizer, data.hidden));
       rows[i].row.show(tokens, ids.checked);
       const each = characters ? `${(tokens.length / characters).toFixed(2)} a character` : "";
-      rows[i].figures.replaceChildren(count(tokens.length, "token"), make("br"), each);
+      rows[i].figures.replaceChildren(make("span", {}, count(tokens.length, "token")), " ", make("span", {}, each));
       return `${tokenizer.label}: ${count(tokens.length, "token")}`;
     });
     announcer.say(`${size.textContent}. ${said.join("; ")}.`);
@@ -350,6 +354,7 @@ function makeSteps(data) {
     const tokens = tokensAfter(k);
     rows[0].row.show(tokens.map((each) => describe(each, tokenizer, data.hidden)));
     rows[0].figures.textContent = count(tokens.length, "token");
+    keepHeight(rows[0].row.element);
     where.textContent = `${k} of ${count(last, "merge")}`;
     slider.setAttribute("aria-valuetext", `${count(k, "merge")}, ${count(tokens.length, "token")}`);
     back.disabled = k === 0;
@@ -371,6 +376,10 @@ function makeSteps(data) {
     );
     announcer.say(`After ${count(k, "merge")}: ${count(tokens.length, "token")}. ${following.textContent}`);
   };
+  addEventListener("resize", () => {
+    rows[0].row.element.style.minHeight = "";
+    keepHeight(rows[0].row.element);
+  });
   const go = (change) => {
     slider.value = String(Number(slider.value) + change);
     update();
@@ -389,6 +398,11 @@ function makeSteps(data) {
   return [make("div", { class: "controls" }, back, slider, next, where), table, panels, announcer.region];
 }
 
+// What is below must not jump while the slider moves.
+function keepHeight(element) {
+  element.style.minHeight = `${Math.max(parseFloat(element.style.minHeight) || 0, element.offsetHeight)}px`;
+}
+
 function sayNext(step, pairOf) {
   if (!step.pair) return [step.most > 1 ? "The merges end here." : "No pair occurs twice, so nothing is left to merge."];
   const times = step.times === 1 ? "once" : `${step.times} times`;
@@ -397,7 +411,7 @@ function sayNext(step, pairOf) {
   if (step.tied === 1) return [...pair, ". No other pair occurs as often."];
   const others = step.others.flatMap((other, i) => [i ? ", " : " ", pairOf(other)]);
   const more = step.tied - 1 - step.others.length;
-  return [...pair, ". A tie with", ...others, more ? ` and ${more} more` : "", ": of equals, the pair that occurs first is taken."];
+  return [...pair, ". A tie with", ...others, more ? ` and ${more} more` : "", ": of equals, the one that occurs first in the text is taken."];
 }
 
 // --- The trees of one's own word
@@ -422,7 +436,7 @@ function growTree({ id, token, isText }, tokenizer, hidden) {
 }
 
 const widthOf = (text) => Array.from(text).reduce((sum, each) => sum + (each.codePointAt(0) > 0x2e7f ? 15 : 8.5), 14);
-const LEVEL = 52;
+const LEVEL = 60;
 
 // Draw a tree whose leaves begin at x; returns where the next tree begins and where the root is.
 function drawTree(tree, x, top, colour, lines, nodes) {
@@ -437,8 +451,8 @@ function drawTree(tree, x, top, colour, lines, nodes) {
   end = Math.max(end, x + width + 8);
   const centre = roots.length ? (roots[0].centre + roots[1].centre) / 2 : x + width / 2;
   for (const root of roots) lines.push(draw("line", { x1: centre, y1: y, x2: root.centre, y2: root.y, class: "edge" }));
-  const number = tree.number ? [draw("text", { x: centre, y: y + 29, class: "number" }, String(tree.number))] : [];
-  nodes.push(draw("rect", { x: centre - width / 2, y: y - 13, width, height: 26, rx: 4, fill: colour, class: "node" }));
+  const number = tree.number ? [draw("text", { x: centre, y: y + 19, class: "number" }, String(tree.number))] : [];
+  nodes.push(draw("rect", { x: centre - width / 2, y: y - 13, width, height: tree.number ? 37 : 26, rx: 4, fill: colour, class: "node" }));
   nodes.push(draw("text", { x: centre, y: y + 5, class: "label" }, tree.label), ...number);
   return { end, centre, y };
 }
@@ -466,7 +480,7 @@ function makeTrees(data) {
     const total = { width: Math.max(x, 10), height: 40 + height * LEVEL };
     picture.replaceChildren(draw("svg", { ...total, viewBox: `0 0 ${total.width} ${total.height}`, "aria-hidden": "true" }, ...lines, ...nodes));
     list.replaceChildren(...trees.map(listTree));
-    size.textContent = `${count(trees.length, "token")}; the number below a node is its merge`;
+    size.textContent = `${count(trees.length, "token")}; the number in a node is its merge`;
     announcer.say(`${count(trees.length, "token")}: ${trees.map((tree) => tree.label).join(", ")}`);
   };
   field.value = data.text;

@@ -76,6 +76,7 @@ def pack_tokenizer(tokenizer: Tokenizer, label: str, classes: Classes) -> dict[s
             "split": [classes.pack_expression(expression) for expression in tokenizer.split],
             "whole": tokenizer.whole_pieces,
             "unknown": None,
+            "unknown_name": None,
         }
     if isinstance(tokenizer, CharTokenizer):
         return {
@@ -89,6 +90,7 @@ def pack_tokenizer(tokenizer: Tokenizer, label: str, classes: Classes) -> dict[s
             "split": [],
             "whole": False,
             "unknown": tokenizer.unknown_id,
+            "unknown_name": tokenizer.unknown,
         }
     raise ValueError(
         f"a page can encode with BPETokenizer and CharTokenizer, not with {type(tokenizer).__name__}; "
