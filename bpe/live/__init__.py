@@ -22,6 +22,7 @@ from bpe.bytepair import BPETokenizer
 from bpe.live.element import LARGEST, Element
 from bpe.live.packing import Classes, pack_tokenizer, to_string
 from bpe.live.stepping import find_ends, rows_after, take_steps
+from bpe.subwords.unigram import Unigram
 from bpe.tokenizer import Token, Tokenizer
 
 MOST_STEPS = 200  # merges; and characters of the text, times ten
@@ -33,7 +34,8 @@ def explorer(
 ) -> Any:
     """Show a text field and, below it, the tokens of what one types, a row for each tokenizer.
 
-    tokenizers: each a tokenizer, or {label: tokenizer}. In the page: BPETokenizer and CharTokenizer.
+    tokenizers: each a tokenizer, or {label: tokenizer}. In the page: BPETokenizer,
+    CharTokenizer and Unigram.
     text: what the field holds at first; also the picture that stays where no script runs. Special tokens are
     ordinary text.
     kernel: the kernel encodes as one types, with any tokenizer of any size, and nothing works without it.
@@ -90,12 +92,26 @@ def trees(tokenizer: BPETokenizer, word: str = "tokenization") -> Element:
     """
     if not isinstance(tokenizer, BPETokenizer):
         raise TypeError(f"trees are made of merges: give a BPETokenizer, not {type(tokenizer).__name__}")
+    return _show_word("trees", tokenizer, word)
+
+
+def lattice(tokenizer: Unigram, word: str = "tokenization") -> Element:
+    """Show a field for a word and, below it, all ways to cut it into pieces; the best one is thick.
+
+    word: what the field holds at first. Raises ValueError as `explorer`.
+    """
+    if not isinstance(tokenizer, Unigram):
+        raise TypeError(f"a lattice is made of pieces: give a Unigram, not {type(tokenizer).__name__}")
+    return _show_word("lattice", tokenizer, word)
+
+
+def _show_word(name: str, tokenizer: Tokenizer, word: str) -> Element:
     refuse_surrogates(word)
     classes = Classes()
     packed = [pack_tokenizer(tokenizer, "", classes)]
-    data = {"text": word, "tokenizers": packed, "classes": classes.packed()}
     row = _tokens(tokenizer, word)
-    return _check_size(Element("trees", data, {_count("", row): row}))
+    data = {"text": word, "tokenizers": packed, "classes": classes.packed()}
+    return _check_size(Element(name, data, {_count("", row): row}))
 
 
 def _label(tokenizers: tuple[Tokenizer | Mapping[str, Tokenizer], ...]) -> dict[str, Tokenizer]:
@@ -164,7 +180,7 @@ def _join(tokenizer: BPETokenizer, pair: tuple[int, int]) -> Any:
 
 def _picture_steps(tokenizer: BPETokenizer, text: str, num_merges: int) -> dict[str, list[Token]]:
     last = min(num_merges, len(tokenizer.merges))
-    numbers = sorted({0, 1, 2, last} & set(range(last + 1)))
+    numbers = sorted({0, 1, last // 2, last} & set(range(last + 1)))
     labels = [f"after {number} merge{'' if number == 1 else 's'}" for number in numbers]
     return dict(zip(labels, rows_after(tokenizer, text, numbers), strict=True))
 

@@ -74,11 +74,11 @@ def picture(rows: Mapping[str, Sequence[str]]) -> str:
 
 def _line(row: Sequence[str]) -> str:
     tokens = [
-        f'<bdi style="background:{_COLOURS[i % len(_COLOURS)]};color:#1a1a1a;padding:1px 2px">{html.escape(token)}</bdi>'
+        f'<bdi style="background:{_COLOURS[i % 3]};color:#1a1a1a;padding:1px 2px">{html.escape(token)}</bdi>'
         + ("<br>" if token.endswith("⏎") else "")
         for i, token in enumerate(row)
     ]
-    return "│".join(tokens)
+    return "│<wbr>".join(tokens)
 
 
 @cache

@@ -92,6 +92,7 @@ function readable(token, isBytes, hidden) {
 const keyOf = (left, right) => left * 2 ** 26 + right;
 
 function unpackTokenizer(packed, classes) {
+  if (packed.alphabet === "pieces") return unpackUnigram(packed);
   const isBytes = packed.alphabet === "bytes";
   const singles = packed.singles === null ? Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)) : Array.from(packed.singles);
   const places = packed.places === null ? singles.map((_, i) => i) : unpackAscending(packed.places);
@@ -162,12 +163,98 @@ function encode(text, tokenizer) {
   for (const part of text.split(/([\ud800-\udfff])/u)) {
     if (/^[\ud800-\udfff]$/u.test(part)) {
       tokens.push({ id: NO_ID, token: part, isText: true });
+    } else if (part && tokenizer.scores) {
+      tokens.push(...encodeUnigram(part, tokenizer));
     } else if (part) {
       const pieces = tokenizer.split.reduce((longer, each) => longer.flatMap((piece) => cut(piece, each)), [part]);
       for (const piece of pieces) for (const token of encodePiece(piece, tokenizer)) tokens.push(token);
     }
   }
   return tokens;
+}
+
+// --- Unigram: of all ways to cut a text, the one with the highest sum of scores, as bpe.subwords.lattice finds it
+
+function unpackUnigram(packed) {
+  const ids = unpackNumbers(packed.ids);
+  const bytes = Uint8Array.from(atob(packed.scores), (character) => character.charCodeAt(0));
+  const numbers = new DataView(bytes.buffer);
+  const scores = new Map(packed.pieces.map((piece, i) => [piece, { id: ids[i], score: numbers.getFloat32(4 * i, true) }]));
+  const longest = Math.max(...packed.pieces.map((piece) => Array.from(piece).length));
+  const { label, prefix, unknown } = packed;
+  return { label, isBytes: false, scores, longest, prefix, unknown, unknownName: packed.unknown_name, unknownScore: Math.fround(packed.unknown_score), byteIds: packed.bytes };
+}
+
+// For each position, the pieces that end there, the one that begins earliest first.
+function latticeOf(characters, tokenizer) {
+  return characters.map((character, last) => {
+    const edges = [];
+    for (let begin = Math.max(0, last + 1 - tokenizer.longest); begin < last; begin++) {
+      const token = characters.slice(begin, last + 1).join("");
+      const found = tokenizer.scores.get(token);
+      if (found) edges.push({ begin, token, ...found });
+    }
+    const single = tokenizer.scores.get(character) ?? { id: NO_ID, score: tokenizer.unknownScore };
+    return [...edges, { begin: last, token: character, ...single }];
+  });
+}
+
+const FARTHEST = 100_000; // sums restart there, as in bpe.subwords.lattice
+
+function bestPath(lattice) {
+  const best = [0];
+  const last = [null];
+  const restarts = new Map();
+  lattice.forEach((edges, i) => {
+    let chosen = edges[0];
+    let begin = chosen.begin;
+    let highest = Math.fround(best[begin] + chosen.score);
+    for (const edge of edges.slice(1)) {
+      while (begin < edge.begin) highest = Math.fround(highest - (restarts.get(++begin) ?? 0));
+      const total = Math.fround(best[edge.begin] + edge.score);
+      if (total > highest) {
+        highest = total;
+        chosen = edge;
+        begin = edge.begin;
+      }
+    }
+    if (Math.abs(highest) > FARTHEST) {
+      restarts.set(i + 1, highest);
+      highest = 0;
+    }
+    best.push(highest);
+    last.push({ ...chosen, end: i + 1 });
+  });
+  const path = [];
+  for (let edge = last[lattice.length]; edge; edge = last[edge.begin]) path.unshift(edge);
+  return path;
+}
+
+const markSpaces = (text, tokenizer) => (tokenizer.prefix ? "▁" : "") + text.replaceAll(" ", "▁");
+
+// Unknown characters become bytes, or a run of them one unknown token.
+function tokensOf(path, tokenizer) {
+  const tokens = [];
+  let unknownBefore = false;
+  for (const { id, token } of path) {
+    if (id !== NO_ID) {
+      tokens.push({ id, token });
+    } else if (tokenizer.byteIds.length) {
+      for (const byte of new TextEncoder().encode(token)) {
+        tokens.push({ id: tokenizer.byteIds[byte], token: `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>` });
+      }
+    } else if (!unknownBefore || tokenizer.unknown === null) {
+      tokens.push({ id: tokenizer.unknown ?? NO_ID, token });
+    } else {
+      tokens[tokens.length - 1].token += token;
+    }
+    unknownBefore = id === NO_ID;
+  }
+  return tokens;
+}
+
+function encodeUnigram(text, tokenizer) {
+  return tokensOf(bestPath(latticeOf(Array.from(markSpaces(text, tokenizer)), tokenizer)), tokenizer);
 }
 
 // --- What all elements share
@@ -426,6 +513,16 @@ function draw(tag, attributes, ...children) {
   return element;
 }
 
+// The field for a word, a line of figures, and the place for a picture that may be wider than the page.
+function makeWordField(data, name) {
+  const field = make("input", { type: "text", maxlength: "60", spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
+  const size = make("span", { class: "figures" });
+  const picture = make("div", { class: "picture", tabindex: "0", role: "group", "aria-label": name });
+  field.value = data.text;
+  const above = [make("label", { class: "wide" }, make("span", {}, "Type a word"), field), make("div", { class: "controls" }, size)];
+  return { field, size, picture, above, announcer: makeAnnouncer() };
+}
+
 // A token and the two trees that were merged into it.
 function growTree({ id, token, isText }, tokenizer, hidden) {
   const label = readable(token, tokenizer.isBytes && !isText, hidden);
@@ -464,11 +561,8 @@ function listTree(tree) {
 
 function makeTrees(data) {
   const [tokenizer] = unpackTokenizers(data);
-  const field = make("input", { type: "text", maxlength: "60", spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
-  const size = make("span", { class: "figures" });
-  const picture = make("div", { class: "picture", tabindex: "0", role: "group", "aria-label": "The trees, drawn" });
+  const { field, size, picture, announcer, above } = makeWordField(data, "The trees, drawn");
   const list = make("ul", {});
-  const announcer = makeAnnouncer();
 
   const update = () => {
     const trees = encode(field.value, tokenizer).map((token) => growTree(token, tokenizer, data.hidden));
@@ -483,16 +577,77 @@ function makeTrees(data) {
     size.textContent = `${count(trees.length, "token")}; the number in a node is its merge`;
     announcer.say(`${count(trees.length, "token")}: ${trees.map((tree) => tree.label).join(", ")}`);
   };
-  field.value = data.text;
   field.addEventListener("input", update);
   update();
-  return [
-    make("label", { class: "wide" }, make("span", {}, "Type a word"), field),
-    make("div", { class: "controls" }, size),
-    picture,
-    make("details", {}, make("summary", {}, "the trees as a list"), list),
-    announcer.region,
-  ];
+  return [...above, picture, make("details", {}, make("summary", {}, "the trees as a list"), list), announcer.region];
+}
+
+// --- The lattice of one's own word: all ways to cut it
+
+const STEP = 46;
+
+// An arc for each piece, higher for longer ones; those of the best way are thick.
+function drawLattice(characters, lattice, path, signed) {
+  const best = new Set(path.map((edge) => `${edge.begin}-${edge.end}`));
+  const longest = Math.max(1, ...lattice.map((edges, i) => i + 1 - edges[0].begin));
+  const base = 34 + 24 * longest;
+  const x = (place) => 24 + place * STEP;
+  const arcs = [];
+  const labels = [];
+  lattice.forEach((edges, i) => {
+    for (const edge of edges) {
+      const end = i + 1;
+      const rise = end - edge.begin === 1 ? 0 : 24 * (end - edge.begin);
+      const middle = (x(edge.begin) + x(end)) / 2;
+      const isBest = best.has(`${edge.begin}-${end}`);
+      const curve = `M ${x(edge.begin)} ${base} Q ${middle} ${base - 2 * rise} ${x(end)} ${base}`;
+      arcs[isBest ? "push" : "unshift"](draw("path", { d: curve, class: isBest ? "best" : "way" }));
+      if (rise) labels.push(draw("text", { x: middle, y: base - rise - 5, class: isBest ? "on best" : "on" }, signed(edge.token)));
+    }
+  });
+  const places = Array.from({ length: characters.length + 1 }, (_, i) => draw("circle", { cx: x(i), cy: base, r: 5, class: "place" }));
+  const letters = characters.map((character, i) => draw("text", { x: x(i) + STEP / 2, y: base + 22, class: "on" }, signed(character)));
+  const size = { width: x(characters.length) + 24, height: base + 32 };
+  return draw("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "aria-hidden": "true" }, ...arcs, ...places, ...labels, ...letters);
+}
+
+function makeLattice(data) {
+  const [tokenizer] = unpackTokenizers(data);
+  const signed = (text) => readable(text, false, data.hidden);
+  const { field, size, picture, announcer, above } = makeWordField(data, "The lattice, drawn");
+  const { table, rows } = makeTable(["best"], "The best way in tokens");
+  const body = make("tbody");
+  const head = make("tr", {}, ...["piece", "score", "best way"].map((name) => make("th", { scope: "col" }, name)));
+  const list = make("table", { class: "pairs" }, make("thead", {}, head), body);
+
+  const update = () => {
+    const text = field.value.replace(/[\ud800-\udfff]/gu, "");
+    const characters = text ? Array.from(markSpaces(text, tokenizer)) : [];
+    const lattice = latticeOf(characters, tokenizer);
+    const path = bestPath(lattice);
+    const tokens = tokensOf(path, tokenizer).map((token) => describe(token, tokenizer, data.hidden));
+    const ways = lattice.reduce((sums, edges) => [...sums, edges.reduce((sum, edge) => sum + sums[edge.begin], 0)], [1]);
+    const total = path.reduce((sum, edge) => sum + edge.score, 0);
+    const number = ways[lattice.length];
+    size.textContent = `${number < 1e15 ? count(number, "way") : `about ${number.toExponential(1)} ways`} to cut it; the best has the score ${total.toFixed(2)}`;
+    picture.replaceChildren(drawLattice(characters, lattice, path, signed));
+    rows[0].row.show(tokens);
+    rows[0].figures.textContent = count(tokens.length, "token");
+    const taken = new Set(path.map((edge) => `${edge.begin}-${edge.end}`));
+    body.replaceChildren(
+      ...lattice.flatMap((edges, i) =>
+        edges.map((edge) => {
+          const score = edge.id === NO_ID ? `${edge.score.toFixed(2)}, unknown` : edge.score.toFixed(2);
+          const isBest = taken.has(`${edge.begin}-${i + 1}`);
+          return make("tr", {}, make("td", {}, signed(edge.token)), make("td", { class: "number" }, score), make("td", {}, isBest ? "yes" : ""));
+        }),
+      ),
+    );
+    announcer.say(`${size.textContent}. ${count(tokens.length, "token")}: ${tokens.map((token) => token.shown).join(", ")}`);
+  };
+  field.addEventListener("input", update);
+  update();
+  return [...above, picture, table, make("details", {}, make("summary", {}, "all pieces and their scores"), list), announcer.region];
 }
 
 // --- Starting
@@ -502,7 +657,7 @@ function unpackTokenizers(data) {
   return data.tokenizers.map((packed) => unpackTokenizer(packed, classes));
 }
 
-const MAKERS = { explorer: makeExplorer, steps: makeSteps, trees: makeTrees };
+const MAKERS = { explorer: makeExplorer, steps: makeSteps, trees: makeTrees, lattice: makeLattice };
 
 // Put the live part in place of the picture. If anything fails, the picture stays.
 function start(root) {

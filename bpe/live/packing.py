@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import struct
 from collections.abc import Iterable
 from itertools import chain, pairwise
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from bpe.bytepair import BPETokenizer
 from bpe.characters import CharTokenizer
 from bpe.live import patterns
+from bpe.subwords.lattice import BYTES
+from bpe.subwords.unigram import UNKNOWN_PENALTY, Unigram
 from bpe.tokenizer import Token, Tokenizer
 
 INLINE = 4  # ranges; a class with more is kept once for all expressions
@@ -33,6 +36,10 @@ def pack_numbers(numbers: Iterable[int]) -> str:
 def pack_ascending(numbers: Iterable[int]) -> str:
     """Pack integers in ascending order, as the differences from one to the next."""
     return pack_numbers(after - before for before, after in pairwise(chain([0], numbers)))
+
+
+def _pack_floats(numbers: Iterable[float]) -> str:
+    return base64.b64encode(b"".join(struct.pack("<f", number) for number in numbers)).decode("ascii")
 
 
 def pack_class(ranges: patterns.Ranges) -> str:
@@ -62,8 +69,8 @@ class Classes:
 def pack_tokenizer(tokenizer: Tokenizer, label: str, classes: Classes) -> dict[str, Any]:
     """Return what `unpackTokenizer` in live.js reads.
 
-    Raises ValueError for another kind than BPETokenizer and CharTokenizer, and for a pattern that JavaScript
-    has no counterpart of.
+    Raises ValueError for another kind than BPETokenizer, CharTokenizer and Unigram, and for a pattern that
+    JavaScript has no counterpart of.
     """
     if isinstance(tokenizer, BPETokenizer):
         results = [_joined(tokenizer, pair) for pair in tokenizer.merges]
@@ -92,10 +99,31 @@ def pack_tokenizer(tokenizer: Tokenizer, label: str, classes: Classes) -> dict[s
             "unknown": tokenizer.unknown_id,
             "unknown_name": tokenizer.unknown,
         }
+    if isinstance(tokenizer, Unigram):
+        return _pack_unigram(tokenizer, label)
     raise ValueError(
-        f"a page can encode with BPETokenizer and CharTokenizer, not with {type(tokenizer).__name__}; "
-        f"explorer(…, kernel=True) takes every kind"
+        f"a page can encode with BPETokenizer, CharTokenizer and Unigram, not with "
+        f"{type(tokenizer).__name__}; explorer(…, kernel=True) takes every kind"
     )
+
+
+def _pack_unigram(tokenizer: Unigram, label: str) -> dict[str, Any]:
+    """The pieces that a text is cut into, with their scores as numbers of 32 bits, and the bytes."""
+    scored = tokenizer.scored_pieces()
+    ids = {entry.text: i for i, entry in enumerate(tokenizer.entries) if entry.kind == "byte"}
+    return {
+        "label": label,
+        "alphabet": "pieces",
+        "pieces": list(scored),
+        "ids": pack_numbers(i for i, _ in scored.values()),
+        "scores": _pack_floats(score for _, score in scored.values()),
+        "unknown_score": min(entry.score for entry in tokenizer.entries if entry.kind == "normal")
+        - UNKNOWN_PENALTY,
+        "bytes": [ids[name] for name in BYTES] if ids else [],
+        "prefix": tokenizer.prefix,
+        "unknown": tokenizer.unknown_id,
+        "unknown_name": None if tokenizer.unknown_id is None else tokenizer.vocabulary[tokenizer.unknown_id],
+    }
 
 
 def _joined(tokenizer: BPETokenizer, pair: tuple[int, int]) -> int:

@@ -5,7 +5,7 @@ import re
 import pytest
 from node import data_of
 
-from bpe import BPETokenizer, CharTokenizer, Unigram, live, naive
+from bpe import BPETokenizer, CharTokenizer, Unigram, WordBPE, live, naive
 from bpe.live import kernel
 
 TOKENIZER = BPETokenizer.train("low lower lowest", 260, pattern="gpt2")
@@ -62,9 +62,9 @@ def test_large_tokenizers_are_refused():
 
 
 def test_other_kinds_are_refused():
-    unigram = Unigram.train("low lower lowest " * 20, 270)
-    with pytest.raises(ValueError, match=r"not with Unigram; explorer\(…, kernel=True\)"):
-        live.explorer(unigram)
+    words = WordBPE.train("low lower lowest", 30)
+    with pytest.raises(ValueError, match=r"not with WordBPE; explorer\(…, kernel=True\)"):
+        live.explorer(words)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,13 @@ def test_steps_refuse():
 def test_trees_need_merges():
     with pytest.raises(TypeError, match="not CharTokenizer"):
         live.trees(CharTokenizer("a"))
+
+
+def test_a_lattice_needs_pieces():
+    unigram = Unigram([("<unk>", 0, "unknown"), ("▁l", -2), ("ow", -1), ("l", -3), ("o", -3), ("w", -3)])
+    assert repr(live.lattice(unigram, "low")) == "2 tokens  ▁l | ow"
+    with pytest.raises(TypeError, match="not BPETokenizer"):
+        live.lattice(TOKENIZER)
 
 
 # -- the kernel's explorer

@@ -8,7 +8,7 @@ import hard_texts
 import pytest
 from node import needs_node, run
 
-from bpe import BPETokenizer, CharTokenizer, live, presplit, show
+from bpe import BPETokenizer, CharTokenizer, Unigram, live, presplit, show
 from bpe.live import packing, patterns
 from bpe.tokenizer import Tokenizer
 
@@ -56,6 +56,8 @@ def _tokenizers(texts: list[str]) -> dict[str, Tokenizer]:
         "characters, gpt4": split,
         "CharTokenizer": CharTokenizer(texts),
         "unknown": CharTokenizer(TRAINING, unknown="<unk>"),
+        "Unigram": Unigram.train(TRAINING, 400),
+        "Unigram without bytes": Unigram.train(TRAINING, 150, byte_fallback=False, prefix=False),
     }
 
 
@@ -108,3 +110,14 @@ def test_classes_are_those_of_regex_whatever_the_browser_knows():
     own = run(element, classes=[r"\s", r"\d", r"\w"])["members"]
     ours = [patterns.members(name) for name in (r"\s", r"\d", r"\w")]
     assert all(tuple(map(tuple, found)) != members for found, members in zip(own, ours, strict=True))
+
+
+@needs_node
+def test_a_long_sum_of_scores_is_ours():
+    tokenizer = Unigram(
+        [("<unk>", 0, "unknown"), ("▁", -9.5), ("a", -7.25), ("aa", -900), ("b", -5_000), ("ab", -3e4)]
+    )
+    texts = ["ab" * 200, "a" * 500 + "b" * 90, "x" * 60 + "abaab" * 100]
+    assert run(live.explorer(tokenizer, text=""), texts=texts)["ids"] == [
+        [tokenizer.encode(text) for text in texts]
+    ]
