@@ -101,17 +101,19 @@ function unpackTokenizer(packed, classes) {
   const made = packed.made === null ? null : unpackNumbers(packed.made);
   const ranks = new Map();
   const makers = new Map(); // id -> the merge that makes it
+  const joints = new Set(); // the pairs of symbols at which merges join tokens
   pairsOf(unpackNumbers(packed.merges)).forEach(([left, right], rank) => {
     const id = made ? made[rank] : packed.first + rank;
     vocabulary.set(id, vocabulary.get(left) + vocabulary.get(right));
     ranks.set(keyOf(left, right), { rank, id });
     makers.set(id, { number: rank + 1, left, right });
+    joints.add(Array.from(vocabulary.get(left)).at(-1) + Array.from(vocabulary.get(right))[0]);
   });
   const ids = new Map(Array.from(vocabulary, ([id, token]) => [token, id]));
   const split = packed.split.map(
     (parts) => new RegExp(parts.map((part) => (typeof part === "number" ? classes[part] : part)).join(""), "gu"),
   );
-  return { label: packed.label, isBytes, vocabulary, ids, ranks, makers, split, whole: packed.whole, unknown: packed.unknown, unknownName: packed.unknown_name };
+  return { label: packed.label, isBytes, vocabulary, ids, ranks, makers, joints, split, whole: packed.whole, unknown: packed.unknown, unknownName: packed.unknown_name };
 }
 
 // The matches of an expression, and the gaps between them.
@@ -125,6 +127,16 @@ function cut(text, expression) {
   }
   if (end < text.length) pieces.push(text.slice(end));
   return pieces;
+}
+
+// Cut symbols where no merge reaches across, as bpe.presplit.cut_runs: short runs are merged in less time.
+function cutRuns(symbols, joints) {
+  const runs = [];
+  symbols.forEach((symbol, i) => {
+    if (i && joints.has(symbols[i - 1].token + symbol.token)) runs[runs.length - 1].push(symbol);
+    else runs.push([symbol]);
+  });
+  return runs;
 }
 
 // Merge the pair that was learned first, everywhere, until no pair was learned.
@@ -154,7 +166,7 @@ function encodePiece(piece, tokenizer) {
   const whole = tokenizer.isBytes ? toBytes(piece) : piece;
   if (tokenizer.whole && tokenizer.ids.has(whole)) return [{ id: tokenizer.ids.get(whole), token: whole }];
   const symbols = Array.from(whole, (token) => ({ id: tokenizer.ids.get(token) ?? tokenizer.unknown ?? NO_ID, token }));
-  return applyMerges(symbols, tokenizer);
+  return cutRuns(symbols, tokenizer.joints).flatMap((run) => applyMerges(run, tokenizer));
 }
 
 // Encode a text: a list of {id, token}. Half of a surrogate pair is no character and gets no id.
@@ -441,7 +453,6 @@ function makeSteps(data) {
     const tokens = tokensAfter(k);
     rows[0].row.show(tokens.map((each) => describe(each, tokenizer, data.hidden)));
     rows[0].figures.textContent = count(tokens.length, "token");
-    keepHeight(rows[0].row.element);
     where.textContent = `${k} of ${count(last, "merge")}`;
     slider.setAttribute("aria-valuetext", `${count(k, "merge")}, ${count(tokens.length, "token")}`);
     back.disabled = k === 0;
@@ -463,31 +474,33 @@ function makeSteps(data) {
     );
     announcer.say(`After ${count(k, "merge")}: ${count(tokens.length, "token")}. ${following.textContent}`);
   };
-  addEventListener("resize", () => {
-    rows[0].row.element.style.minHeight = "";
-    keepHeight(rows[0].row.element);
-  });
   const go = (change) => {
     slider.value = String(Number(slider.value) + change);
     update();
   };
+  keepHeight(rows[0].row.element);
   slider.addEventListener("input", update);
   back.addEventListener("click", () => go(-1));
   next.addEventListener("click", () => go(1));
   update();
-  const head = make("tr", {}, ...["pair", "times", ""].map((name) => make("th", { scope: "col" }, name)));
+  const head = make("tr", {}, ...["pair", "times", "note"].map((name) => make("th", { scope: "col" }, name)));
   const panels = make(
     "div",
     { class: "panels" },
-    make("section", { "aria-label": "the most frequent pairs" }, following, make("table", { class: "pairs" }, make("thead", {}, head), pairs)),
-    make("section", { "aria-label": "the vocabulary" }, make("p", {}, `Vocabulary: ${count(data.base_size, data.isBytes ? "byte" : "character")}, and`), vocabulary),
+    make("div", { role: "group", "aria-label": "the most frequent pairs" }, following, make("table", { class: "pairs" }, make("thead", {}, head), pairs)),
+    make("div", { role: "group", "aria-label": "the vocabulary" }, make("p", {}, `Vocabulary: ${count(data.base_size, data.isBytes ? "byte" : "character")}, and`), vocabulary),
   );
   return [make("div", { class: "controls" }, back, slider, next, where), table, panels, announcer.region];
 }
 
-// What is below must not jump while the slider moves.
+// An element keeps the height it once had, as long as its width stays: what is below does not jump.
 function keepHeight(element) {
-  element.style.minHeight = `${Math.max(parseFloat(element.style.minHeight) || 0, element.offsetHeight)}px`;
+  let width = 0;
+  new ResizeObserver(() => {
+    if (element.offsetWidth !== width) element.style.minHeight = "";
+    width = element.offsetWidth;
+    element.style.minHeight = `${element.offsetHeight}px`;
+  }).observe(element);
 }
 
 function sayNext(step, pairOf) {
@@ -584,7 +597,8 @@ function makeTrees(data) {
 
 // --- The lattice of one's own word: all ways to cut it
 
-const STEP = 46;
+const minus = (number) => number.toFixed(2).replace("-", "−");
+const STEP = 56;
 
 // An arc for each piece, higher for longer ones; those of the best way are thick.
 function drawLattice(characters, lattice, path, signed) {
@@ -629,7 +643,7 @@ function makeLattice(data) {
     const ways = lattice.reduce((sums, edges) => [...sums, edges.reduce((sum, edge) => sum + sums[edge.begin], 0)], [1]);
     const total = path.reduce((sum, edge) => sum + edge.score, 0);
     const number = ways[lattice.length];
-    size.textContent = `${number < 1e15 ? count(number, "way") : `about ${number.toExponential(1)} ways`} to cut it; the best has the score ${total.toFixed(2)}`;
+    size.textContent = `${number < 1e15 ? count(number, "way") : `about ${number.toExponential(1)} ways`} to cut it; the best has the score ${minus(total)}`;
     picture.replaceChildren(drawLattice(characters, lattice, path, signed));
     rows[0].row.show(tokens);
     rows[0].figures.textContent = count(tokens.length, "token");
@@ -637,7 +651,7 @@ function makeLattice(data) {
     body.replaceChildren(
       ...lattice.flatMap((edges, i) =>
         edges.map((edge) => {
-          const score = edge.id === NO_ID ? `${edge.score.toFixed(2)}, unknown` : edge.score.toFixed(2);
+          const score = edge.id === NO_ID ? `${minus(edge.score)}, unknown` : minus(edge.score);
           const isBest = taken.has(`${edge.begin}-${i + 1}`);
           return make("tr", {}, make("td", {}, signed(edge.token)), make("td", { class: "number" }, score), make("td", {}, isBest ? "yes" : ""));
         }),
