@@ -433,6 +433,7 @@ function makeSteps(data) {
   const following = make("p", { class: "following" });
   const pairs = make("tbody");
   const vocabulary = make("ol", { class: "vocabulary" });
+  const heading = make("p");
   const announcer = makeAnnouncer();
 
   // The tokens after k merges: symbols stay together where the boundary between them is gone by then.
@@ -466,6 +467,8 @@ function makeSteps(data) {
         return make("tr", taken ? { class: "taken" } : {}, make("td", {}, pairOf([left, right])), make("td", { class: "number" }, String(times)), make("td", {}, note));
       }),
     );
+    const symbolsKnown = count(data.base_size, data.isBytes ? "byte" : "character");
+    heading.textContent = `Vocabulary: ${symbolsKnown}${k ? ` and ${count(k, "merged token")}` : ""}`;
     vocabulary.replaceChildren(
       ...data.made.slice(0, k).map(([id], i) => {
         const newest = i + 1 === k;
@@ -488,7 +491,7 @@ function makeSteps(data) {
     "div",
     { class: "panels" },
     make("div", { role: "group", "aria-label": "the most frequent pairs" }, following, make("table", { class: "pairs" }, make("thead", {}, head), pairs)),
-    make("div", { role: "group", "aria-label": "the vocabulary" }, make("p", {}, `Vocabulary: ${count(data.base_size, data.isBytes ? "byte" : "character")}, and`), vocabulary),
+    make("div", { role: "group", "aria-label": "the vocabulary" }, heading, vocabulary),
   );
   return [make("div", { class: "controls" }, back, slider, next, where), table, panels, announcer.region];
 }
