@@ -25,6 +25,7 @@ from bpe.live.stepping import find_ends, rows_after, take_steps
 from bpe.subwords.unigram import Unigram
 from bpe.tokenizer import Token, Tokenizer
 
+MOST_PICTURED = 100  # tokens of a row in the picture of `steps`
 MOST_STEPS = 200  # merges; and characters of the text, times ten
 EXAMPLE = "The moon shines bright: 床前明月光 🌕"
 
@@ -34,11 +35,12 @@ def explorer(
 ) -> Any:
     """Show a text field and, below it, the tokens of what one types, a row for each tokenizer.
 
-    tokenizers: each a tokenizer, or {label: tokenizer}. In the page: BPETokenizer,
-    CharTokenizer and Unigram.
+    tokenizers: each a tokenizer, or {label: tokenizer}. The page can encode with BPETokenizer, CharTokenizer
+    and Unigram.
     text: what the field holds at first; also the picture that stays where no script runs. Special tokens are
     ordinary text.
-    kernel: the kernel encodes as one types, with any tokenizer of any size, and nothing works without it.
+    kernel: let the kernel encode as one types, with any tokenizer, real vocabularies too. This needs
+    ipywidgets, and an exported page shows nothing of it.
 
     Returns an object that a notebook shows. Raises ValueError for a tokenizer that the page can't run, for
     more than 300 kB in all, and for a text that can't be encoded; TypeError for what is not a tokenizer.
@@ -75,6 +77,8 @@ def steps(
     if isinstance(source, str):
         text = source if text is None else text
         source = _train(source, num_merges, options)
+    if not isinstance(source, BPETokenizer):
+        raise TypeError(f"give a training text or a BPETokenizer, not {type(source).__name__}")
     if text is None:
         raise ValueError("steps(tokenizer, text) needs a text")
     refuse_surrogates(text)
@@ -181,8 +185,11 @@ def _join(tokenizer: BPETokenizer, pair: tuple[int, int]) -> Any:
 def _picture_steps(tokenizer: BPETokenizer, text: str, num_merges: int) -> dict[str, list[Token]]:
     last = min(num_merges, len(tokenizer.merges))
     numbers = sorted({0, 1, last // 2, last} & set(range(last + 1)))
-    labels = [f"after {number} merge{'' if number == 1 else 's'}" for number in numbers]
-    return dict(zip(labels, rows_after(tokenizer, text, numbers), strict=True))
+    rows = {}
+    for number, row in zip(numbers, rows_after(tokenizer, text, numbers), strict=True):
+        label = _count(f"after {number} merge{'' if number == 1 else 's'}", row)
+        rows[label] = row if len(row) <= MOST_PICTURED else [*row[:MOST_PICTURED], "…"]
+    return rows
 
 
 def _check_size(element: Element) -> Element:

@@ -126,6 +126,16 @@ def test_steps_of_characters():
     assert data["symbols"] == "月光月光"
 
 
+def test_the_picture_of_steps_is_a_few_rows():
+    assert repr(live.steps("low lower lowest")).splitlines() == [
+        "after 0 merges: 16 tokens  l | o | w | · | l | o | w | e | r | · | l | o | w | e | s | t",
+        "after 1 merge: 13 tokens   lo | w | · | lo | w | e | r | · | lo | w | e | s | t",
+        "after 2 merges: 10 tokens  low | · | low | e | r | · | low | e | s | t",
+        "after 4 merges: 6 tokens   low | ·lowe | r | ·lowe | s | t",
+    ]
+    assert repr(live.steps("ab" * 500)).splitlines()[0].endswith(" | a | b | …")
+
+
 @pytest.mark.parametrize("text", [TEXT[:200], ("月光" + TEXT)[:200], "a", "aaaaaaa"])
 def test_steps_are_small(text):
     assert len(live.steps(text, num_merges=50)._repr_html_().encode()) <= 100_000
@@ -134,6 +144,8 @@ def test_steps_are_small(text):
 def test_steps_refuse():
     with pytest.raises(ValueError, match="needs a text"):
         live.steps(TOKENIZER)
+    with pytest.raises(TypeError, match="not CharTokenizer"):
+        live.steps(CharTokenizer("a"), "a")
     with pytest.raises(ValueError, match="too long"):
         live.steps("a" * 3_000)
     with pytest.raises(ValueError, match="at most 200"):
