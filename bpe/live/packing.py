@@ -15,6 +15,7 @@ from bpe.subwords.lattice import BYTES
 from bpe.subwords.unigram import UNKNOWN_PENALTY, Unigram
 from bpe.tokenizer import Token, Tokenizer
 
+MOST_TOKENS = 40_000  # of a tokenizer: vocabularies of real models have more, and are not ours to publish
 INLINE = 4  # ranges; a class with more is kept once for all expressions
 
 
@@ -69,9 +70,14 @@ class Classes:
 def pack_tokenizer(tokenizer: Tokenizer, label: str, classes: Classes) -> dict[str, Any]:
     """Return what `unpackTokenizer` in live.js reads.
 
-    Raises ValueError for another kind than BPETokenizer, CharTokenizer and Unigram, and for a pattern that
-    JavaScript has no counterpart of.
+    Raises ValueError for another kind than BPETokenizer, CharTokenizer and Unigram, for more than 40,000
+    tokens, and for a pattern that JavaScript has no counterpart of.
     """
+    if len(tokenizer) > MOST_TOKENS:
+        raise ValueError(
+            f"a tokenizer of {len(tokenizer):,} tokens is too large for a page, where {MOST_TOKENS:,} are the "
+            f"most; explorer(…, kernel=True) takes any"
+        )
     if isinstance(tokenizer, BPETokenizer):
         results = [_joined(tokenizer, pair) for pair in tokenizer.merges]
         return {

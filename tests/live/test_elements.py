@@ -61,6 +61,12 @@ def test_large_tokenizers_are_refused():
         live.explorer(many)
 
 
+def test_vocabularies_of_real_models_are_refused():
+    real = BPETokenizer([bytes([value]) for value in range(256)] + [b"%05d" % i for i in range(50_000)])
+    with pytest.raises(ValueError, match="50,256 tokens is too large for a page"):
+        live.explorer(real)
+
+
 def test_other_kinds_are_refused():
     words = WordBPE.train("low lower lowest", 30)
     with pytest.raises(ValueError, match=r"not with WordBPE; explorer\(…, kernel=True\)"):
