@@ -75,8 +75,8 @@ def pack_tokenizer(tokenizer: Tokenizer, label: str, classes: Classes) -> dict[s
     """
     if len(tokenizer) > MOST_TOKENS:
         raise ValueError(
-            f"a tokenizer of {len(tokenizer):,} tokens is too large for a page, where {MOST_TOKENS:,} are the "
-            f"most; explorer(…, kernel=True) takes any"
+            f"a tokenizer of {len(tokenizer):,} tokens is too large for a page, which takes at most "
+            f"{MOST_TOKENS:,}; explorer(…, kernel=True) takes any"
         )
     if isinstance(tokenizer, BPETokenizer):
         results = [_joined(tokenizer, pair) for pair in tokenizer.merges]
