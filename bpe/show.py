@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import html
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 
+from bpe._visible import readable as readable
 from bpe._visible import visible
 from bpe.tokenizer import Token, Tokenizer
 
 # Backgrounds that differ between neighbours; letters are dark, so they are legible on light and dark pages.
 COLOURS = ("#cfe8ff", "#ffe0b3", "#d5f0c8", "#f6d0e4", "#e3dcfa", "#fff2a8")
-
-
-def readable(token: Token) -> str:
-    """Return a token as people can read it: parts of characters in hexadecimal, signs for what is invisible.
-
-    >>> readable("，行".encode()[:-1]), readable(b" the")
-    ('，[e8 a1]', '·the')
-    """
-    if isinstance(token, str):
-        return visible(token, keep="")
-    parts = re.split("([\udc80-\udcff]+)", token.decode("utf-8", "surrogateescape"))
-    return "".join(_to_hexadecimal(part) if i % 2 else visible(part, keep="") for i, part in enumerate(parts))
-
-
-def _to_hexadecimal(part: str) -> str:
-    return f"[{part.encode('utf-8', 'surrogateescape').hex(' ')}]"
 
 
 class Shown:
