@@ -11,10 +11,15 @@ Item = TypeVar("Item")
 
 
 def wanted() -> bool:
-    """Whether to show a bar: where someone watches, unless CI or BPE_PROGRESS=0 is set."""
-    if os.environ.get("CI") or os.environ.get("BPE_PROGRESS") == "0":
+    """Whether to show a bar: where someone watches, unless BPE_PROGRESS=0 is set."""
+    return os.environ.get("BPE_PROGRESS") != "0" and is_watched()
+
+
+def is_watched() -> bool:
+    """Whether someone watches: at a terminal or in a notebook, and not with CI set."""
+    if os.environ.get("CI"):
         return False
-    return sys.stderr.isatty() or ((kernel := _kernel()) is not None and _is_watched(kernel))
+    return sys.stderr.isatty() or ((kernel := _kernel()) is not None and _has_reader(kernel))
 
 
 def _kernel() -> Any:
@@ -23,7 +28,7 @@ def _kernel() -> Any:
     return getattr(ipython.get_ipython(), "kernel", None) if ipython else None
 
 
-def _is_watched(kernel: Any) -> bool:
+def _has_reader(kernel: Any) -> bool:
     """Whether someone sees a notebook's outputs appear, as in JupyterLab.
 
     What runs notebooks unattended, to compare or to store their outputs, says with each cell that nobody can

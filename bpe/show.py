@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import html
 import io
-import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING
 
+from bpe._visible import readable as readable
 from bpe._visible import visible
 from bpe.tokenizer import Token, Tokenizer
 
@@ -28,22 +28,6 @@ GREY = "#767676"
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", GREY)
 MARKERS = ("o", "s", "^", "D", "v")
 DASHES = ("-", "--", "-.", ":", (0, (8, 2, 1, 2, 1, 2)))
-
-
-def readable(token: Token) -> str:
-    """Return a token as people can read it: parts of characters in hexadecimal, signs for what is invisible.
-
-    >>> readable("，行".encode()[:-1]), readable(b" the")
-    ('，[e8 a1]', '·the')
-    """
-    if isinstance(token, str):
-        return visible(token, keep="")
-    parts = re.split("([\udc80-\udcff]+)", token.decode("utf-8", "surrogateescape"))
-    return "".join(_to_hexadecimal(part) if i % 2 else visible(part, keep="") for i, part in enumerate(parts))
-
-
-def _to_hexadecimal(part: str) -> str:
-    return f"[{part.encode('utf-8', 'surrogateescape').hex(' ')}]"
 
 
 class Shown:

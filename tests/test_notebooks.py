@@ -401,7 +401,8 @@ def test_the_command_line_overrides_our_options(small_course: Path, tmp_path: Pa
 
 
 def test_a_notebook_has_a_progress_bar_only_if_someone_watches() -> None:
-    manager, client = start_new_kernel(kernel_name="python3")
+    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "BPE_PROGRESS")}
+    manager, client = start_new_kernel(kernel_name="python3", env=environment)
     try:
         seen = [outputs_of(client, BAR, allow_stdin) for allow_stdin in (True, False)]
     finally:

@@ -6,10 +6,20 @@ import math
 from collections.abc import Callable, Set
 from fractions import Fraction
 
-from bpe.checks import exercise
+from bpe.checks import exercise, is_number, make_hint
 
 
-@exercise
+@exercise(
+    "Count the characters of the text that are unknown. What do you divide by?",
+    (
+        "`character not in known` is True or False, and `sum` counts True as 1. An empty text has "
+        "nothing to divide by."
+    ),
+    (
+        "If the text is empty, return 0; otherwise `sum(character not in known for character in text) / "
+        "len(text)`."
+    ),
+)
 def exercise_1(unknown_rate: Callable[[Set[str], str], float]) -> str | None:
     for known, text, expected in [
         ("abc", "abc", 0.0),
@@ -17,6 +27,7 @@ def exercise_1(unknown_rate: Callable[[Set[str], str], float]) -> str | None:
         ("abc", "ddda", 0.75),
         ("abc", "xyz", 1.0),
         ("月光", "明月光，", 0.5),
+        ("abc", "aBc", 1 / 3),  # upper case is another character, and the rate is not rounded
         ("", "a", 1.0),
         ("abc", "", 0.0),
     ]:
@@ -24,16 +35,24 @@ def exercise_1(unknown_rate: Callable[[Set[str], str], float]) -> str | None:
             rate = unknown_rate(set(known), text)
         except ZeroDivisionError:
             return f"For {text!r} your code divides by zero. What is the rate if there are no characters?"
-        if not isinstance(rate, (int, float)):
+        if not is_number(rate):
             return f"For {text!r} you return {rate!r}; it should be a number."
         if not math.isclose(rate, expected, abs_tol=1e-9):
-            return (
-                f"For the known characters {known!r} and {text!r} you return {rate}; it should be {expected}."
-            )
+            return f"For {known!r} as known and {text!r} you return {rate}; it should be {expected:.6g}."
     return None
 
 
-@exercise
+@exercise(
+    "Which character would you take first to cover as much of the text as possible?",
+    (
+        "Take the characters from the most frequent to the rarest (`Counter(text).most_common()`) and "
+        "add their counts until they are enough."
+    ),
+    (
+        "Keep two numbers, `covered` and `needed`. Stop as soon as `covered >= share * len(text)`, and "
+        "ask this before you take the next character."
+    ),
+)
 def exercise_2(characters_needed: Callable[[str, float | Fraction], int]) -> str | None:
     for text, share, expected in [
         ("banana", 0.5, 1),
@@ -53,8 +72,8 @@ def exercise_2(characters_needed: Callable[[str, float | Fraction], int]) -> str
             number = characters_needed(text, share)
         except ZeroDivisionError:
             return f"For {text!r} your code divides by zero. How many characters does an empty text need?"
-        if isinstance(number, bool) or not isinstance(number, int):
-            return f"For {share} of {text!r} you return {number!r}; it should be a whole number."
+        if not is_number(number):
+            return f"For {share} of {text!r} you return {number!r}; it should be a number."
         if number != expected:
             hint = f"For {share} of {text!r} you return {number}; it should be {expected}."
             if text == "abcdefghij" and share == 0.8:
@@ -66,13 +85,27 @@ def exercise_2(characters_needed: Callable[[str, float | Fraction], int]) -> str
 KNOWN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789&; \n")
 
 
-@exercise
+@exercise(
+    (
+        "`unescape` must tell an `&` of the text from an `&` that `escape` wrote. How can you make all "
+        "of them look alike?"
+    ),
+    (
+        "Write `&` itself as a code point too, although it is in the vocabulary. Then each `&` of the "
+        "result begins an escape."
+    ),
+    (
+        'For each character: itself if it is in `known` and not `&`, else `f"&{ord(character)};"`. Back: '
+        '`re.sub(r"&(\\d+);", …)` with a function that calls `chr`.'
+    ),
+)
 def exercise_3(escape: Callable[[str], str], unescape: Callable[[str], str]) -> str | None:
     for text in [
         "tea",
         "",
         "茶",
         "tea is 茶\n",
+        "  two  spaces ",
         "床前明月光",
         "Tea!",
         "😀",
@@ -90,7 +123,7 @@ def exercise_3(escape: Callable[[str], str], unescape: Callable[[str], str]) -> 
         return f"The text 'tea 4 you' needs no escape, but it became {escape('tea 4 you')!r}."
     for text in ["&33590;", "&", "&&", "fish & chips", "&;", "&x;", "茶&茶;", "&amp;", "&38;", "&#33590;"]:
         if hint := _round_trip(escape, unescape, text):
-            return hint + " This text holds an & of its own. How can `unescape` tell?"
+            return hint + " This text has an & of its own. How can `unescape` tell?"
     return None
 
 
@@ -105,3 +138,6 @@ def _round_trip(escape: Callable[[str], str], unescape: Callable[[str], str], te
     if back != text:
         return f"The text {text!r} became {escaped!r}, and that came back as {back!r}."
     return None
+
+
+hint = make_hint(__name__)

@@ -9,12 +9,22 @@ from typing import Any
 import regex
 
 from bpe import BPETokenizer, presplit, special
-from bpe.checks import exercise, is_list_of
+from bpe.checks import exercise, is_list_of, is_same, make_hint, shorten
 
 SENTENCE = "The dogs' owners aren't here at 10:45.  They'LL wait, won't they?\nNo. "
 
 
-@exercise
+@exercise(
+    "Which parts of the pattern can take a space, and which cannot?",
+    (
+        "A single space goes to the word, number or sign after it. An apostrophe belongs to an ending "
+        "only in `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d`, in lower case."
+    ),
+    (
+        "Of two spaces before a word, the first is a piece of its own and the second goes to the word. "
+        "White space at the end of the text stays together."
+    ),
+)
 def exercise_1(pieces: Any) -> str | None:
     if not is_list_of(pieces, str):
         return f"Give a list of strings, not {pieces!r}."
@@ -51,12 +61,22 @@ def _texts_and_names() -> Iterator[tuple[str, list[str]]]:
         yield "".join(rng.choices("ab|", k=rng.randrange(12))), sorted(names)
 
 
-@exercise
+@exercise(
+    (
+        "Try names that have a meaning in a regular expression, two names of which one begins with the "
+        "other, and no names at all."
+    ),
+    (
+        '`|` inside a name means "or"; of several alternatives the first that fits wins, not the '
+        "longest; and an empty pattern matches everywhere."
+    ),
+    "Use `map(re.escape, sorted(names, key=len, reverse=True))`, and treat the case of no names before.",
+)
 def exercise_2(mended: Callable[[str, list[str]], list[str]]) -> str | None:
     for text, names in _texts_and_names():
         expected = [part for part, _ in special.parts(text, names)]
         got = mended(text, list(names))
-        if got != expected:
+        if not is_same(got, expected):
             return f"For {text!r} and the names {names} you return {got!r}; it should be {expected!r}."
     return None
 
@@ -72,6 +92,7 @@ NUMBERS = [
     "In 2024, 1500000 dogs ate 12 loaves.",
     "a1234b",
     "٣٤٥٦",
+    "½¼¾½",  # numbers, but not digits
     "no number",
     "",
 ]
@@ -84,7 +105,14 @@ def group_from_right(digits: str) -> list[str]:
     return groups + [digits[i : i + 3] for i in range(first, len(digits), 3)]
 
 
-@exercise
+@exercise(
+    ("A group of one to three digits may end only where a certain number of digits follow. Which numbers?"),
+    (
+        "A group may end where the digits that follow, up to the end of the number, make whole groups of "
+        "three. A look-ahead, `(?=…)`, can ask for that without taking them."
+    ),
+    "`\\p{N}{1,3}(?=…)`, where `…` is any number of `\\p{N}{3}`, and then no further digit: `(?!\\p{N})`.",
+)
 def exercise_3(from_the_right: Any) -> str | None:
     return compare_pieces(from_the_right, NUMBERS, _from_the_right)
 
@@ -96,6 +124,7 @@ def _from_the_right(text: str) -> list[str]:
 
 def compare_pieces(pattern: Any, texts: Iterable[str], cut: Callable[[str], list[str]]) -> str | None:
     """Compare the pieces that a learner's pattern makes of texts with those of `cut`."""
+    pattern = getattr(pattern, "pattern", pattern)  # compiled
     if not isinstance(pattern, str):
         return f"Give a regular expression as a string, not {pattern!r}."
     try:
@@ -138,26 +167,39 @@ def _encode_chat(tokenizer: BPETokenizer, messages: list[Message]) -> list[int]:
     return ids
 
 
-@exercise
+@exercise(
+    (
+        "Only your program may write special ids. How does the tokenizer encode a text that contains "
+        "`<|end|>`?"
+    ),
+    (
+        "`tokenizer.special_tokens` gives the ids of the frame. For the text, tell `encode` that no "
+        "special token is forbidden in it: then it treats their names as ordinary text."
+    ),
+    (
+        "`tokenizer.encode(text, disallowed_special=())` between "
+        '`tokenizer.special_tokens[f"<|{role}|>"]` and the id of `<|end|>`.'
+    ),
+)
 def exercise_4(encode_chat: Callable[..., list[int]]) -> str | None:
     for tokenizer in _tokenizers():
         for messages in CONVERSATIONS:
             expected = _encode_chat(tokenizer, messages)
             got = encode_chat(tokenizer, list(messages))
-            if got != expected:
+            if not is_same(got, expected):
                 return f"For {messages} {_compare_ids(tokenizer, got, expected)}"
     return None
 
 
 def _compare_ids(tokenizer: BPETokenizer, got: Any, expected: list[int]) -> str:
     if not is_list_of(got, int):
-        return f"you return {got!r}; it should be a list of ids."
+        return f"you return {shorten(got)}; it should be a list of ids."
     special_ids = set(tokenizer.special_tokens.values())
     frame, found = ([i for i in ids if i in special_ids] for ids in (expected, got))
     if len(found) > len(frame):
         return (
             f"your ids hold {len(found)} special tokens, but only {len(frame)} mark roles and ends: "
-            "a message has slipped some in."
+            "the text of a message has become special tokens."
         )
     if found != frame:
         names, given = ([tokenizer.decode([i]) for i in ids] for ids in (frame, found))
@@ -165,3 +207,6 @@ def _compare_ids(tokenizer: BPETokenizer, got: Any, expected: list[int]) -> str:
     if tokenizer.decode(got) != tokenizer.decode(expected):
         return f"your ids decode to {tokenizer.decode(got)!r}; it should be {tokenizer.decode(expected)!r}."
     return f"you return {got}; the special tokens and the decoded text are right, but some ids are not."
+
+
+hint = make_hint(__name__)

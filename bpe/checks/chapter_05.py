@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bpe import BPETokenizer, corpora
-from bpe.checks import BYTES, exercise, is_list_of
+from bpe.checks import BYTES, exercise, is_list_of, is_same, make_hint
 from bpe.show import readable
 
 VOCAB_SIZE = 256 + 1_500
@@ -18,7 +18,17 @@ MARKS = ("，".encode(), "。".encode())
 LOST = "□"
 
 
-@exercise
+@exercise(
+    "It is the same call as for the 2,000 poems. What changes?",
+    (
+        "Only the text changes: the first 5,000 poems, joined by newlines. The vocabulary has 256 bytes "
+        "and 1,500 merges."
+    ),
+    (
+        '`BPETokenizer.train("\\n".join(all_poems[:5000]), 256 + 1_500)`, with whatever the poems are '
+        "called in your notebook."
+    ),
+)
 def exercise_1(larger: BPETokenizer) -> str | None:
     if hint := _check_training(larger, "larger"):
         return hint
@@ -40,7 +50,20 @@ def exercise_1(larger: BPETokenizer) -> str | None:
     return None
 
 
-@exercise
+@exercise(
+    (
+        "For `cut`, the only new thing is an argument. For `with_mark`, work with bytes: a token may be "
+        "part of a character."
+    ),
+    (
+        'Train with `pattern="verse"`. A mark has three bytes; ask of each token whether a mark is in '
+        "it, and whether it is more than the mark."
+    ),
+    (
+        'With `marks = ["，".encode(), "。".encode()]`, keep a token if `token not in marks and any(mark '
+        "in token for mark in marks)`."
+    ),
+)
 def exercise_2(cut: BPETokenizer, with_mark: Callable[[BPETokenizer], list[bytes]]) -> str | None:
     return _check_cut(cut) or _check_with_mark(with_mark)
 
@@ -74,7 +97,7 @@ def _check_with_mark(with_mark: Callable[[BPETokenizer], list[bytes]]) -> str | 
         tokenizer = BPETokenizer([*BYTES, *chosen])
         found = with_mark(tokenizer)
         wanted = [token for token in chosen if _has_mark(token)]
-        if found != wanted:
+        if not is_same(found, wanted):
             return (
                 f"`cut` is right. If the tokens after the 256 bytes are {_list(chosen)}, with_mark returns "
                 f"{_list(found)}; it should be {_list(wanted)}."
@@ -82,7 +105,17 @@ def _check_with_mark(with_mark: Callable[[BPETokenizer], list[bytes]]) -> str | 
     return None
 
 
-@exercise
+@exercise(
+    "How many tokens are there before the first merge?",
+    (
+        'The base tokens are `{*text, "□"}`; the vocabulary size is their number plus `num_merges`. In '
+        "`legible`, the known characters are the tokens of length 1."
+    ),
+    (
+        '`BPETokenizer.train(text, len(base) + num_merges, alphabet="characters", base_tokens=base)`. In '
+        "`legible`, join each character, or □ if it is not among the known ones."
+    ),
+)
 def exercise_3(
     from_characters: Callable[[str, int], BPETokenizer], legible: Callable[[BPETokenizer, str], str]
 ) -> str | None:
@@ -146,3 +179,6 @@ def _list(answer: object) -> str:
     if is_list_of(answer, bytes):
         return f"[{', '.join(map(readable, answer))}]"  # type: ignore[call-overload]
     return repr(answer)
+
+
+hint = make_hint(__name__)

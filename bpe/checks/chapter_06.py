@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from bpe import BPETokenizer
-from bpe.checks import compare_numbers, exercise, is_list_of
+from bpe.checks import compare_numbers, exercise, is_list_of, is_same, make_hint
 
 Windows = Callable[[BPETokenizer, str, int], list[str]]
 MakeTokenizer = Callable[[Mapping[str, str], int, int], BPETokenizer]
@@ -19,7 +19,14 @@ def _train(text: str, num_merges: int) -> BPETokenizer:
     return BPETokenizer.train(text, len(set(text)) + num_merges, alphabet="characters", progress=False)
 
 
-@exercise
+@exercise(
+    "A window is counted in tokens and shown as text.",
+    "Encode the whole text once, cut the ids, and decode each part.",
+    (
+        "`range(0, len(ids), num_tokens)` gives the starts; a window is "
+        "`tokenizer.decode(ids[start:start + num_tokens])`."
+    ),
+)
 def exercise_1(windows: Windows) -> str | None:
     tokenizer = _train(STORY, 6)
     for text, size in (
@@ -33,7 +40,7 @@ def exercise_1(windows: Windows) -> str | None:
         ids = tokenizer.encode(text)
         expected = [tokenizer.decode(ids[i : i + size]) for i in range(0, len(ids), size)]
         found = windows(tokenizer, text, size)
-        if found == expected:
+        if is_same(found, expected):
             continue
         call = f"For the tokens {tokenizer.tokens(text)}, windows(tokenizer, {text!r}, {size})"
         if not is_list_of(found, str):
@@ -44,7 +51,21 @@ def exercise_1(windows: Windows) -> str | None:
     return None
 
 
-@exercise
+@exercise(
+    (
+        "Which texts does `faulty` learn its merges from? Which characters does its tokenizer know? And "
+        "how many tokens does it have?"
+    ),
+    (
+        "It joins all splits and cuts the result, so a short training text lets the others in; it knows "
+        "only the characters of what is left; and it adds the size of the alphabet to a size that "
+        "includes it."
+    ),
+    (
+        'Train on `splits["train"][:limit]` with `vocab_size` itself, and pass `base_tokens`: all '
+        "characters of all splits."
+    ),
+)
 def exercise_2(make_tokenizer: MakeTokenizer) -> str | None:
     splits = {"train": "abababab" + "cdcdcdcdcdcd", "valid": "xyxyxyxyxyxy", "test": "ab ß"}
     alphabet = sorted(set("".join(splits.values())))
@@ -81,7 +102,20 @@ def exercise_2(make_tokenizer: MakeTokenizer) -> str | None:
     return None
 
 
-@exercise
+@exercise(
+    (
+        "A token can only come from merges. When two tokens are merged, which two characters meet at the "
+        "joint?"
+    ),
+    (
+        "For each merge, the last character of the left token meets the first character of the right "
+        "one. A position between two characters that never meet so is safe."
+    ),
+    (
+        "Collect `(left_token[-1], right_token[0])` of all merges in a set; return each `i` whose "
+        "`(text[i - 1], text[i])` is not in it."
+    ),
+)
 def exercise_3(safe_cuts: SafeCuts) -> str | None:
     across_lines = _train("on\nand on\nand on\nand ", 5)
     for tokenizer, texts in (
@@ -124,3 +158,6 @@ def _compare_cuts(tokenizer: BPETokenizer, text: str, found: object) -> str | No
         f"{tokenizer.token(left)!r} + {tokenizer.token(right)!r}" for left, right in tokenizer.merges
     )
     return hint and f"For {text!r} and the merges {merges or '(none)'} {hint}"
+
+
+hint = make_hint(__name__)

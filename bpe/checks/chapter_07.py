@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from bpe.checks import exercise
+from bpe.checks import exercise, is_list_of, is_number, is_same, make_hint
 
 BitsPerByte = Callable[[list[float], str], float]
 SeesFuture = Callable[[Any, list[int]], bool]
@@ -17,7 +17,14 @@ Windows = Callable[[int, int, int], list[Window]]
 NO_LOGARITHM = "The costs are logarithms already: change their unit, but take no further logarithm."
 
 
-@exercise
+@exercise(
+    "In what unit are the costs, and in what unit should the answer be?",
+    (
+        "Add the costs. A nat is 1 / ln 2 bits. Then divide by the length of the text in bytes, which is "
+        "not its length in characters."
+    ),
+    "`sum(costs) / math.log(2) / len(text.encode())`.",
+)
 def exercise_1(bits_per_byte: BitsPerByte) -> str | None:
     ln2 = math.log(2)
     for costs, text in (
@@ -25,12 +32,12 @@ def exercise_1(bits_per_byte: BitsPerByte) -> str | None:
         ([ln2, 3 * ln2], "abab"),
         ([9 * ln2, 3 * ln2], "春晓"),
         ([2.5], "\n"),
-        ([1.0, 2.0, 4.5], "né 月"),
+        ([1.0, 2.0, 4.5], "né 月 \n"),
     ):
         found = bits_per_byte(list(costs), text)
         expected = sum(costs) / ln2 / len(text.encode("utf-8"))
         case = f"bits_per_byte({[round(cost, 4) for cost in costs]}, {text!r})"
-        if not _is_number(found):
+        if not is_number(found):
             return f"{case} returned {found!r}; it should be a number."
         if _close(found, expected):
             continue
@@ -53,7 +60,17 @@ def exercise_1(bits_per_byte: BitsPerByte) -> str | None:
     return None
 
 
-@exercise
+@exercise(
+    "If you change one id, which rows of logits may change?",
+    (
+        "The rows before the changed id must stay the same. Try every position, since a leak may be at "
+        "one place only."
+    ),
+    (
+        "For each `position` from 1 on: clone the ids, add 1 there, run the model, and compare `[:, "
+        ":position]` with the first result (`torch.allclose`)."
+    ),
+)
 def exercise_2(sees_future: SeesFuture) -> str | None:
     for model, name, leaks in (
         (_sum_so_far, "a model that adds up the ids so far", False),
@@ -62,6 +79,7 @@ def exercise_2(sees_future: SeesFuture) -> str | None:
         (_see_next, "a model in which each row sees the next id", True),
         (_leak_back, "a model with one leak, from the last id to the row before it", True),
         (_leak_far, "a model with one leak, from the last id to the first row", True),
+        (_leak_early, "a model with one leak, from the second id to the first row", True),
     ):
         for ids in ([3, 1, 4, 1, 5], [2, 2, 2], [7, 0]):
             found = sees_future(model, list(ids))
@@ -84,34 +102,62 @@ def _make_logits(rows: Any) -> Any:
 
 
 def _sum_so_far(ids: Any) -> Any:
-    return _make_logits(ids.cumsum(-1))
+    return _make_logits(_weigh(ids).cumsum(-1))
 
 
 def _sum_all(ids: Any) -> Any:
-    return _make_logits(0 * ids + ids.sum())
+    return _make_logits(0 * ids + _weigh(ids).sum(-1, keepdim=True))
 
 
 def _see_own(ids: Any) -> Any:
-    return _make_logits(ids)
+    return _make_logits(_weigh(ids))
 
 
 def _see_next(ids: Any) -> Any:
-    return _make_logits(ids.roll(-1))
+    rows = 0 * ids
+    rows[:, :-1] = _weigh(ids)[:, 1:]
+    return _make_logits(rows)
 
 
 def _leak_back(ids: Any) -> Any:
-    rows = ids.cumsum(-1)
-    rows[0, -2:-1] += ids[0, -1]
+    rows, last = _weigh(ids).cumsum(-1), _weigh(ids)[:, -1:]
+    rows[:, -2:-1] += last
     return _make_logits(rows)
 
 
 def _leak_far(ids: Any) -> Any:
-    rows = ids.cumsum(-1)
-    rows[0, 0] += ids[0, -1]
+    rows, last = _weigh(ids).cumsum(-1), _weigh(ids)[:, -1]
+    rows[:, 0] += last
     return _make_logits(rows)
 
 
-@exercise
+def _leak_early(ids: Any) -> Any:
+    rows, second = _weigh(ids).cumsum(-1), _weigh(ids)[:, 1:2]
+    rows[:, :1] += second.sum(-1, keepdim=True)
+    return _make_logits(rows)
+
+
+def _weigh(ids: Any) -> Any:
+    """Give each id a weight above 0 that depends on its place.
+
+    So a leak also shows in a test that compares the rows of a beginning with those of the whole.
+    """
+    import torch
+
+    return (ids + 1) * torch.arange(1, ids.shape[-1] + 1)
+
+
+@exercise(
+    "Which ids are kept first, and when do you stop?",
+    (
+        "Sort the ids by probability, the largest first (Python's sort leaves equals in their order). "
+        "Keep ids until their sum reaches `top_p`."
+    ),
+    (
+        "`sorted(range(len(probabilities)), key=probabilities.__getitem__, reverse=True)`; stop before "
+        "the next id if `total >= top_p`; divide what is kept by `total`."
+    ),
+)
 def exercise_3(nucleus: Nucleus) -> str | None:
     for probabilities, top_p, kept in (
         ([0.5, 0.25, 0.125, 0.125], 0.75, [0, 1]),
@@ -130,7 +176,7 @@ def exercise_3(nucleus: Nucleus) -> str | None:
         case = f"nucleus({probabilities}, {top_p})"
         if given != probabilities:
             return f"{case} changed the list that it was given."
-        if not isinstance(found, list) or not all(map(_is_number, found)):
+        if not isinstance(found, (list, tuple)) or not all(map(is_number, found)):
             return f"{case} returned {found!r}; it should be a list of numbers."
         if len(found) == len(expected) and all(map(_close, found, expected)):
             continue
@@ -148,7 +194,18 @@ def exercise_3(nucleus: Nucleus) -> str | None:
     return None
 
 
-@exercise
+@exercise(
+    "Write down the windows for 12 tokens, a block of 8 and a stride of 4. Where does each end?",
+    (
+        "Follow two numbers: `first`, the first token to predict, and `end`. The start is as far back "
+        "from `end` as the block allows."
+    ),
+    (
+        "Begin with `first, end = 0, min(block_size, num_tokens)`. While `first < num_tokens`: add "
+        "`(max(0, end - block_size), first, end)`, then `first, end = end, min(end + stride, "
+        "num_tokens)`."
+    ),
+)
 def exercise_4(windows: Windows) -> str | None:
     for num_tokens, block_size, stride in (
         (4, 8, 4),
@@ -164,10 +221,10 @@ def exercise_4(windows: Windows) -> str | None:
     ):
         found = windows(num_tokens, block_size, stride)
         expected = _place_windows(num_tokens, block_size, stride)
-        if found == expected:
+        if is_same(found, expected):
             continue
         case = f"windows({num_tokens}, {block_size}, {stride})"
-        if not isinstance(found, list) or not all(isinstance(w, tuple) and len(w) == 3 for w in found):
+        if not is_list_of(found, (list, tuple)) or not all(is_list_of(w, int) and len(w) == 3 for w in found):
             return f"{case} returned {found!r}; it should be a list of (start, first, end)."
         told = f"{case} returned {found}"
         predicted = [i for _, first, end in found for i in range(first, end)]
@@ -190,16 +247,12 @@ def _place_windows(num_tokens: int, block_size: int, stride: int) -> list[Window
     return made
 
 
-def _is_number(value: object) -> bool:
-    try:
-        return math.isfinite(float(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-
-
 def _close(found: float, expected: float) -> bool:
     return math.isclose(found, expected, rel_tol=1e-6, abs_tol=1e-9)
 
 
 def _round(row: list[float]) -> list[float]:
     return [round(float(value), 4) for value in row]
+
+
+hint = make_hint(__name__)

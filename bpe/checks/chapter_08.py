@@ -8,14 +8,24 @@ from itertools import pairwise
 from typing import Any
 
 from bpe import naive
-from bpe.checks import exercise
+from bpe.checks import exercise, make_hint
 from bpe.checks.chapter_03 import compare_encoding
 from bpe.naive import count_pairs, merge_pair
 
 Pair = tuple[Any, Any]
 
 
-@exercise
+@exercise(
+    "The function may be slow. When could you count the pairs, so that a difference is the answer?",
+    (
+        "Count the pairs before and after the merge; the change is the difference. `Counter` gives 0 for "
+        "a pair that is not there."
+    ),
+    (
+        "`before`, `after` from `count_pairs`; go through the keys of both and keep `after[p] - "
+        "before[p]` where it is not 0."
+    ),
+)
 def exercise_1(changes: Callable[..., Any]) -> str | None:
     rng = random.Random(1)
     texts = ["vxabyw", "xyz", "aaa", "aaaa", "abab", "ab"]
@@ -55,13 +65,23 @@ def _merge_in_place(symbols: str, pair: Pair) -> tuple[list[str], dict[Pair, int
     return [symbol for symbol in text if symbol is not None], dict(+counts)
 
 
-@exercise
+@exercise(
+    "In which texts can merging one place of a pair destroy another place of the same pair?",
+    (
+        "The places of a pair can overlap. When the first one is merged, the second one is gone, but it "
+        "is still in the list."
+    ),
+    "A single letter, repeated, is enough. How often must it occur for two places to overlap?",
+)
 def exercise_2(counterexample: Any) -> str | None:
     match counterexample:
-        case (str(text), str(both)) if len(both) == 2:
-            pair = both[0], both[1]
+        case (str(), str()) | (str(), [str(), str()]) | ([*_], str()) | ([*_], [str(), str()]):
+            symbols, pair = map(tuple, counterexample)
         case _:
-            return "Give (text, pair): two strings, the second of two letters, such as ('low', 'lo')."
+            symbols = pair = ()
+    if len(pair) != 2 or not all(isinstance(one, str) and len(one) == 1 for one in symbols + pair):
+        return "Give (text, pair): two strings, the second of two letters, such as ('low', 'lo')."
+    text, both = "".join(symbols), "".join(pair)
     if "Z" in text:
         return "'Z' stands for the new token, so choose other letters."
     if pair not in count_pairs(text):
@@ -92,7 +112,17 @@ def _shards() -> Iterator[list[tuple[int, dict[str, int]]]]:
         yield shards
 
 
-@exercise
+@exercise(
+    "In which order would one machine read the parts?",
+    (
+        "Sort the parts by their number, then add the counts. A dictionary keeps the order in which its "
+        "keys came in."
+    ),
+    (
+        "`for _, counts in sorted(shards, key=lambda shard: shard[0]):` add each count to "
+        "`total.get(piece, 0)`."
+    ),
+)
 def exercise_3(add_in_order: Callable[..., Any]) -> str | None:
     for shards in _shards():
         expected: dict[str, int] = {}
@@ -152,7 +182,18 @@ class _Symbol(int):
 LOOKUPS, COMPARISONS = 12, 24
 
 
-@exercise
+@exercise(
+    "An entry of the heap can be out of date. What do you compare to find out?",
+    (
+        "Entries are `(new id, position)`. One is valid only if the symbol at that position is alive and "
+        "it, with the symbol after it, is still the pair of this very id; a different pair may be there "
+        "now."
+    ),
+    (
+        "Skip an entry if `merges.get((symbols[i], symbols[after[i]])) != new`. After a merge put the "
+        "pairs at `before[i]` and at `i` into the heap."
+    ),
+)
 def exercise_4(encode_with_heap: Callable[..., Any]) -> str | None:
     if hint := compare_encoding(encode_with_heap, seed=4):
         return hint
@@ -172,3 +213,6 @@ def exercise_4(encode_with_heap: Callable[..., Any]) -> str | None:
             f"symbols {_Symbol.times:,} times; with a heap it takes fewer than {COMPARISONS * len(text):,}."
         )
     return None
+
+
+hint = make_hint(__name__)

@@ -10,13 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from bpe import BPETokenizer, formats
-from bpe.checks import BYTES, case, compare_numbers, exercise, shorten
+from bpe.checks import BYTES, case, compare_numbers, exercise, make_hint, shorten
 from bpe.formats import byte_letters
 
 TEXT = "the cat and the hat and the bat, 月光 and 月色, on the mat\n  the rat ran\n"
 
 
-@exercise
+@exercise(
+    ("The chapter writes each byte as a letter. You need the same table in the other direction."),
+    (
+        "188 bytes are written as the characters with their own numbers; the others, in order, as the "
+        "characters from U+0100 on."
+    ),
+    (
+        "Build `byte_of`, a dictionary from letter to byte. For each letter: if it is not in `byte_of`, "
+        "raise a `ValueError` with `{letter!r}` in its message; otherwise collect `byte_of[letter]`, and "
+        "return `bytes(…)`."
+    ),
+)
 def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
     for token in (b" the", b"cat", "月".encode(), b"\n\n", b"\xad", b"", bytes(range(256))):
         letters = byte_letters.to_letters(token)
@@ -34,7 +45,7 @@ def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
         try:
             found = from_letters(letters)
         except ValueError as error:
-            if alien in str(error) or repr(alien) in str(error):
+            if _is_named(alien, str(error)):
                 continue
             return f"For {letters!r} the message of your ValueError, {str(error)!r}, does not name {alien!r}."
         except LookupError as error:
@@ -42,6 +53,13 @@ def exercise_1(from_letters: Callable[[str], bytes]) -> str | None:
             return f"For {letters!r} you raise {kind}; it should be ValueError: no byte is written {alien!r}."
         return f"For {letters!r} you return {shorten(found)}; it should raise ValueError."
     return None
+
+
+def _is_named(character: str, message: str) -> bool:
+    """Whether a character is named in a message: itself, as an escape, or by its number, as in U+6708."""
+    number = ord(character)
+    forms = (character, repr(character)[1:-1], ascii(character)[1:-1], f"u+{number:04x}", f"0x{number:x}")
+    return any(form in message.casefold() for form in forms)
 
 
 def _tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
@@ -76,7 +94,17 @@ def _find_unreachable(tokenizer: BPETokenizer) -> list[int]:
     return found
 
 
-@exercise
+@exercise(
+    "For which ids can you ask what their own text is encoded as?",
+    (
+        "Skip None, and tokens that are not valid UTF-8. Encode the text of the others as ordinary text, "
+        "and compare with the id."
+    ),
+    (
+        "`tokenizer.encode(token.decode(), disallowed_special=()) != [i]`, inside a `try` that skips "
+        "`UnicodeDecodeError`."
+    ),
+)
 def exercise_2(unreachable: Callable[[BPETokenizer], list[int]]) -> str | None:
     for kind, tokenizer in _tokenizers():
         hint = compare_numbers(
@@ -131,6 +159,8 @@ def _files() -> Iterator[tuple[str, dict[str, Any]]]:
         "with a special token at 0",
         _write(BPETokenizer(front, [(117, 105), (257, 102)], None, {"<|begin|>": 0})),
     )
+    hole = [*BYTES, None, b"ca", None, None, b"cat"]
+    yield "with ids that no token has", _write(BPETokenizer(hole, [(99, 97), (257, 116)]))
     whole = BPETokenizer([*BYTES, b"xyz"], [], "gpt2", whole_pieces=True)
     yield "with ignore_merges", _write(whole)
 
@@ -150,7 +180,18 @@ def _read(file: dict[str, Any]) -> BPETokenizer:
         return formats.load_tokenizers_json(path)
 
 
-@exercise
+@exercise(
+    "Read the parts one by one: special tokens, vocabulary, merges, split, the flag.",
+    (
+        "An id is a position in the list of tokens; what is special, or missing, stays None. Merges are "
+        "pairs of ids, so look up both halves."
+    ),
+    (
+        "Start from `[None] * (highest id + 1)` and fill in `from_letters(letters)`. A merge that is a "
+        'string is split at its space. The split is the list of `step["pattern"]["Regex"]` of all steps '
+        "of type `Split`."
+    ),
+)
 def exercise_3(read_json: Callable[[dict[str, Any]], BPETokenizer]) -> str | None:
     for kind, file in _files():
         expected = _read(file)
@@ -176,3 +217,6 @@ def _first_difference(got: Any, wanted: Any) -> str:
         if one != other:
             return f"item {k} is {shorten(one)}; it should be {shorten(other)}"
     return f"it has {len(got)} items; it should have {len(wanted)}"
+
+
+hint = make_hint(__name__)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from numbers import Real
 
 from bpe import WordPiece
-from bpe.checks import exercise
+from bpe.checks import exercise, is_number, is_same, make_hint
 from bpe.subwords import lattice, unigram_training
 from bpe.subwords.words import END
 
@@ -17,7 +16,17 @@ def _join_words(tokens: list[str]) -> list[str]:
     return [*words, rest] if rest else words
 
 
-@exercise
+@exercise(
+    "When is a word finished, and what if the list ends before?",
+    (
+        "Collect the tokens of a word in a string. A token that ends in `</w>` finishes it; what is left "
+        "at the end is one more word."
+    ),
+    (
+        '`word += token.removesuffix("</w>")`; if the token ends with the mark, append `word` and start '
+        "an empty one."
+    ),
+)
 def exercise_1(words_of: Callable[[list[str]], list[str]]) -> str | None:
     for tokens in (
         ["low</w>"],
@@ -32,9 +41,9 @@ def exercise_1(words_of: Callable[[list[str]], list[str]]) -> str | None:
         found = words_of(tokens)
         if tokens != given:
             return f"Your function changes the list that it is given: {given} became {tokens}."
-        if found != (expected := _join_words(tokens)):
+        if not is_same(found, expected := _join_words(tokens)):
             hint = f"For {tokens} you return {found!r}; it should be {expected!r}."
-            if found == [word.rstrip(END) for word in expected]:
+            if is_same(found, [word.rstrip(END) for word in expected]):
                 hint += (
                     " (`rstrip` removes any of < / w > at the end; `removesuffix` removes the whole mark.)"
                 )
@@ -42,7 +51,17 @@ def exercise_1(words_of: Callable[[list[str]], list[str]]) -> str | None:
     return None
 
 
-@exercise
+@exercise(
+    "At each place, which piece do you try first?",
+    (
+        "Try the longest possible end first, and shorten it until a piece fits. After the first piece, "
+        "`##` goes in front. If nothing fits, the whole word is lost."
+    ),
+    (
+        "A loop `while start < len(word)`, in it `for end in range(len(word), start, -1)`; `break` at "
+        'the first fit, and `else: return ["[UNK]"]`.'
+    ),
+)
 def exercise_2(longest_first: Callable[[str, set[str]], list[str]]) -> str | None:
     for word, pieces in (
         ("lowest", {"low", "##est"}),
@@ -61,7 +80,7 @@ def exercise_2(longest_first: Callable[[str, set[str]], list[str]]) -> str | Non
     ):
         expected = WordPiece(sorted(pieces)).tokens(word)
         found = longest_first(word, set(pieces))
-        if found != expected:
+        if not is_same(found, expected):
             return (
                 f"For {word!r} and the pieces {', '.join(sorted(pieces)) or '(none)'} you return {found!r}; "
                 f"it should be {expected!r}."
@@ -106,7 +125,22 @@ def _expect_use(text: str, probability: dict[str, float]) -> dict[str, float]:
     return {piece: share for piece, share in _share_use(text, probability).items() if piece in used}
 
 
-@exercise
+@exercise(
+    (
+        "Take one piece at one place. Which ways use it there? Look at such a way in three parts: what "
+        "is before the piece, the piece, and what is after it."
+    ),
+    (
+        "Let `left[i]` be the sum over all ways to reach place `i`, and `right[i]` over all ways from "
+        "there to the end. The share of a piece at a place is `left · probability · right`, divided by "
+        "the sum over all ways."
+    ),
+    (
+        "Go through all places and pieces once from the left (`left[end] += left[begin] * p`), once from "
+        "the right (`right[begin] += p * right[end]`); then add up `left[begin] * p * right[end] / "
+        "left[len(text)]` where it is not 0."
+    ),
+)
 def exercise_3(expected_use: Callable[[str, dict[str, float]], dict[str, float]]) -> str | None:
     for text, probability in _cases():
         expected = _expect_use(text, probability)
@@ -119,10 +153,13 @@ def exercise_3(expected_use: Callable[[str, dict[str, float]], dict[str, float]]
         if missing := sorted(set(expected) - set(found)):
             return f"{case} you return no entry for {missing[0]!r}, which some ways to cut the text use."
         for piece, share in expected.items():
-            if not isinstance(found[piece], Real):
+            if not is_number(found[piece]):
                 return (
                     f"{case} you return {found[piece]!r} for {piece!r}; it should be the number {share:.4f}."
                 )
             if not math.isclose(found[piece], share, rel_tol=1e-6):
                 return f"{case} you return {found[piece]:.4f} for {piece!r}; it should be {share:.4f}."
     return None
+
+
+hint = make_hint(__name__)

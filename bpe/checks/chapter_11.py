@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from bpe import BPETokenizer
-from bpe.checks import case, exercise, shorten
+from bpe.checks import case, exercise, is_number, make_hint, shorten
 
 Encode = Callable[[str], list[int]]
 Decode = Callable[[list[int]], str]
@@ -34,7 +35,17 @@ def _by_pairs(text: str) -> list[int]:
     return [ord(text[k]) for k in range(0, len(text), 2)]
 
 
-@exercise
+@exercise(
+    "Each sentence takes some tokens of the context. When do you stop?",
+    (
+        "Subtract the length of each sentence from what is left; the first one that no longer fits ends "
+        "the count."
+    ),
+    (
+        "`num_tokens -= len(encode(sentence))`; if the result is below 0, return how many came before; "
+        "after the loop, all fit."
+    ),
+)
 def exercise_1(fitting: Callable[[Encode, list[str], int], int]) -> str | None:
     for encode, sentences, num_tokens in (
         (_by_bytes, ["ab", "abc", "a"], 5),
@@ -71,22 +82,37 @@ def _cases() -> Iterator[tuple[str, list[str], Encode, Decode]]:
     # encode("abab") is one token, encode("c") another: ratios of 4 and 1.
     yield "With the tokens 'ab' and 'abab'", ["abab", "ccc"], tokenizer.encode, tokenizer.decode
     yield "With the tokens 'ab' and 'abab'", ["abab", "", "c"], tokenizer.encode, tokenizer.decode
+    yield "With the tokens 'ab' and 'abab'", ["ab", "ab"], tokenizer.encode, tokenizer.decode
     yield "With the tokens 'ab' and 'abab'", ["月ab"], tokenizer.encode, tokenizer.decode
     yield "Encoded letter by letter, everything else unknown", ["a月", "b"], _by_letters, _from_letters
     shortened = "".join
     yield "With a decode that loses text", ["abc"], _by_bytes, lambda ids: shortened(map(chr, ids[:1]))
 
 
-@exercise
+@exercise(
+    (
+        "Compare the text of the exercise with each part of `faulty`: bytes, tokens, all lines together, "
+        "the original text."
+    ),
+    (
+        "`len` of a string counts characters, `set` drops repeated tokens, a mean of ratios is not the "
+        "ratio of the sums, and `decode` may not return the text that went in."
+    ),
+    (
+        "Add up `len(line.encode())` and `len(encode(line))` over all lines, and divide once. No tokens: "
+        "`raise ValueError`."
+    ),
+)
 def exercise_2(bytes_per_token: Callable[[list[str], Encode, Decode], float]) -> str | None:
     for how, lines, encode, decode in _cases():
         size = sum(len(line.encode("utf-8")) for line in lines)
         number = sum(len(encode(line)) for line in lines)
         found = bytes_per_token(list(lines), encode, decode)
-        if not isinstance(found, (int, float)):
+        if not is_number(found):
             return f"{how}, you return {found!r} for the lines {lines}; it should be a number."
-        if not abs(found - size / number) <= 1e-9:  # NaN neither
-            return f"{how}, the lines {lines} have {size} bytes in {number} tokens; you return {found:.4g}."
+        if not math.isclose(found, size / number, abs_tol=1e-9):
+            told = f"{how}, the lines {lines} have {size} bytes in {number} tokens"
+            return f"{told}; you return {float(found):.4g}."
     for lines in ([], ["", ""]):
         expected = f"For the lines {lines}, which have no tokens, it should raise ValueError"
         try:
@@ -106,7 +132,18 @@ def _count_tokens(tokenizer: BPETokenizer, text: str) -> list[int]:
     ]
 
 
-@exercise
+@exercise(
+    "What happens to the number of tokens when one more merge is allowed?",
+    (
+        "It never rises. So halve the range again and again instead of trying each number. The first k "
+        "merges make a tokenizer of their own."
+    ),
+    (
+        "`BPETokenizer(tokenizer.vocabulary[:256 + k], tokenizer.merges[:k], tokenizer.split)`; if even "
+        "all merges leave too many tokens, raise the error; otherwise keep `low` and `high` and look at "
+        "the middle."
+    ),
+)
 def exercise_3(fewest_merges: Callable[[BPETokenizer, str, int], int]) -> str | None:
     for pattern, size in ((None, 280), ("ca", 275), (None, 256)):
         tokenizer = BPETokenizer.train(STORY, size, pattern=pattern, progress=False)
@@ -141,3 +178,6 @@ def _compare_merges(found: object, expected: int | None, lengths: list[int], lim
     if lengths[found] > limit:
         return f", but {found} merges leave {lengths[found]} tokens"
     return ", but fewer merges are enough"
+
+
+hint = make_hint(__name__)

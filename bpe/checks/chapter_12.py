@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import regex
 
 from bpe import BPETokenizer
-from bpe.checks import BYTES, compare_numbers, exercise, is_list_of, shorten
+from bpe.checks import BYTES, compare_numbers, exercise, is_list_of, is_number, is_same, make_hint, shorten
 from bpe.checks.chapter_04 import compare_pieces, group_from_right
 
 Worth = list[tuple[str, Fraction]]
@@ -42,23 +43,33 @@ def _find_worth(tokenizer: BPETokenizer, number: str) -> Worth:
     return worth
 
 
-@exercise
+@exercise(
+    "How much is the first digit worth? It depends on how many digits come before the point.",
+    (
+        "Count the digits before the point. Each digit, read from the left, has a place one lower than "
+        "the one before it; the point has none."
+    ),
+    (
+        "`place` starts at the number of digits before the point. For each digit: `place -= 1`, `value "
+        "+= int(digit) * Fraction(10) ** place`."
+    ),
+)
 def exercise_1(worth_of_tokens: Callable[[BPETokenizer, str], Worth]) -> str | None:
     numbers = ("7", "1234567", "1000", "12.5", "0.25", "12345.678", "3.14159", "100.007", "21.50")
     for kind, tokenizer in _number_tokenizers():
         for number in numbers:
             found, expected = worth_of_tokens(tokenizer, number), _find_worth(tokenizer, number)
-            if found == expected:
+            if is_same(found, expected):
                 continue
             case = f"For {number!r} and a tokenizer {kind}"
-            if not is_list_of(found, tuple) or any(len(pair) != 2 for pair in found):
+            if not is_list_of(found, (tuple, list)) or any(len(pair) != 2 for pair in found):
                 return f"{case} you return {shorten(found)}; it should be a list of pairs."
             tokens, given = [token for token, _ in expected], [token for token, _ in found]
             if given != tokens:
                 return f"{case} your tokens are {shorten(given)}; they should be {tokens}."
             for (token, value), (_, wanted) in zip(found, expected, strict=True):
-                if value != wanted:
-                    shown = value if isinstance(value, (int, float, Fraction)) else repr(value)
+                if (Fraction(value) if isinstance(value, Decimal) else value) != wanted:
+                    shown = value if is_number(value) else repr(value)
                     return f"{case} {token!r} is worth {shown}; it should be {wanted}."
     return None
 
@@ -94,7 +105,17 @@ def _cut_around_the_point(text: str) -> list[str]:
     return pieces
 
 
-@exercise
+@exercise(
+    "There are two cases: digits after a decimal point, and all others. Write an expression for each.",
+    (
+        "After a point: any group of one to three digits, if a digit, a point and perhaps more digits "
+        "precede it. Before a point: the rule of chapter 4, from the right."
+    ),
+    (
+        "`(?<=\\p{N}\\.\\p{N}*)\\p{N}{1,3}|…`, where `…` is a group that only whole groups of three may "
+        "follow, and then no digit."
+    ),
+)
 def exercise_2(around_the_point: Any) -> str | None:
     return compare_pieces(around_the_point, NUMBERS, _cut_around_the_point)
 
@@ -133,7 +154,17 @@ def _find_scaffolding(tokenizer: BPETokenizer, text: str) -> list[int]:
     return sorted(needed - made)
 
 
-@exercise
+@exercise(
+    "Begin with the tokens that the text makes. Which tokens were they merged from?",
+    (
+        "Go through the merges backwards: if the result is needed, so are its two parts. Parts that the "
+        "text makes itself do not count."
+    ),
+    (
+        "`for left, right in reversed(tokenizer.merges):` find the id of the joined bytes; if it is "
+        "needed, add both. Return `sorted(needed - made)`."
+    ),
+)
 def exercise_3(scaffolding: Callable[[BPETokenizer, str], list[int]]) -> str | None:
     for kind, tokenizer, text in _tokenizers_and_texts():
         found, expected = scaffolding(tokenizer, text), _find_scaffolding(tokenizer, text)
@@ -154,7 +185,17 @@ def _heal(tokenizer: BPETokenizer, prompt: str) -> tuple[list[int], list[int]]:
 PROMPTS = ("the American boat ", "the Amer", "", "boats", "the", "an American 月", "the <|end|>", "the <")
 
 
-@exercise
+@exercise(
+    "Which tokens could have come instead of the last one, if the text went on?",
+    (
+        "All ordinary tokens whose bytes begin with the bytes of the last token. Special tokens and "
+        "holes are None in `tokenizer.vocabulary`."
+    ),
+    (
+        "`last = tokenizer.token(ids[-1])`, then each `i` with `token and token.startswith(last)`. "
+        "Encode with `disallowed_special=()`."
+    ),
+)
 def exercise_4(heal: Callable[[BPETokenizer, str], tuple[list[int], list[int]]]) -> str | None:
     trained = BPETokenizer.train(TEXT, 280, pattern="gpt2", progress=False)
     holes = BPETokenizer([None, *trained.vocabulary], [(a + 1, b + 1) for a, b in trained.merges], "gpt2")
@@ -165,9 +206,9 @@ def exercise_4(heal: Callable[[BPETokenizer, str], tuple[list[int], list[int]]])
         for prompt in PROMPTS:
             found, (kept, allowed) = heal(tokenizer, prompt), _heal(tokenizer, prompt)
             case = f"For {kind} and the prompt {prompt!r}"
-            if not isinstance(found, (tuple, list)) or len(found) != 2 or not isinstance(found[0], list):
+            if not isinstance(found, (tuple, list)) or len(found) != 2 or not is_list_of(found[0], int):
                 return f"{case} you return {shorten(found)}; it should be two lists of ids."
-            if found[0] != kept:
+            if not is_same(found[0], kept):
                 return f"{case} the ids that stay are {shorten(found[0])}; they should be {shorten(kept)}."
             if hint := _compare_ids(tokenizer, found[1], allowed):
                 return f"{case}, among the ids that may follow, {hint}"
@@ -183,3 +224,6 @@ def _compare_ids(tokenizer: BPETokenizer, found: object, expected: list[int]) ->
         return f"{name(i)}, which does not belong there" if exists else ", which does not exist"
 
     return compare_numbers(found, expected, "id", why_wrong, name)
+
+
+hint = make_hint(__name__)

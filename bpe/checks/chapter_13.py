@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from bpe import BPETokenizer, count_pairs, merge_pair
-from bpe.checks import BYTES, exercise
+from bpe.checks import BYTES, exercise, make_hint
 from bpe.checks.chapter_03 import merge_by_replacing
 
 Pair = tuple[str, str]
@@ -18,12 +18,23 @@ DOCUMENTS: tuple[list[str], ...] = (
     ["aab", "b", "", "aab"],
     ["aaa", "aa"],
     ["月光", "光月"],
+    ["a b", "a|b", "a\nb", "\0a", "b a"],  # whatever joins documents may also be inside one
     ["", "a"],
     [],
 )
 
 
-@exercise
+@exercise(
+    "Where does `wrong_pairs_of` find a pair that no document has?",
+    (
+        "Joining makes new neighbours, whatever you put between. Count the pairs of each document by "
+        "itself, then add."
+    ),
+    (
+        "Go through `bpe.count_pairs(document).items()` of each document, and add each count to "
+        "`counts.get(pair, 0)`; a `Counter` and `update` do it too."
+    ),
+)
 def exercise_1(pairs_of: Callable[[list[str]], Mapping[Pair, int]]) -> str | None:
     for documents in DOCUMENTS:
         expected: dict[Pair, int] = {}
@@ -50,28 +61,46 @@ def _count_times(count: object) -> str:
     return f"{count} time{'' if count == 1 else 's'}"
 
 
-def _tokenizers() -> Iterator[tuple[str, BPETokenizer]]:
-    yield "without merges", BPETokenizer(BYTES)
-    yield "trained on 古物静，古物静", BPETokenizer.train("古物静，古物静", 262, progress=False)
-    yield "over characters", BPETokenizer.train("古物�静ab", 6, alphabet="characters", progress=False)
-
-
 # The second and third contain U+FFFD, the replacement character, as a character of their own.
 TEXTS = ("古物静", "ab�", "a古�b", "")
 
 
-@exercise
+def _cases() -> Iterator[tuple[str, BPETokenizer, str]]:
+    """Tokenizers, each with what is special about it, and texts."""
+    characters = BPETokenizer.train("古物�静ab", 6, alphabet="characters", progress=False)
+    for text in TEXTS:
+        yield "without merges", BPETokenizer(BYTES), text
+        yield (
+            "trained on 古物静，古物静",
+            BPETokenizer.train("古物静，古物静", 262, progress=False),
+            text,
+        )
+        yield "over characters", characters, text
+    # The first token of "abc" is "a", although "ab" is one token too.
+    yield "that merges 'bc', then 'ab'", BPETokenizer([*BYTES, b"bc", b"ab"], [(98, 99), (97, 98)]), "abc"
+
+
+@exercise(
+    "What is the last token of the cut text, when � appears?",
+    (
+        "It is a part of a character. Work with bytes: drop an incomplete character at the end, but "
+        "leave a � of the text alone."
+    ),
+    (
+        '`tokenizer.decode_bytes(ids)` gives the bytes; `.decode("utf-8", errors="ignore")` drops what '
+        "is incomplete."
+    ),
+)
 def exercise_2(shortened: Callable[[BPETokenizer, str, int], str]) -> str | None:
-    for kind, tokenizer in _tokenizers():
-        for text in TEXTS:
-            for limit in range(len(tokenizer.encode(text)) + 2):
-                expected = _shorten_to_characters(tokenizer, text, limit)
-                found = shortened(tokenizer, text, limit)
-                if found != expected:
-                    return (
-                        f"For a tokenizer {kind}, {text!r} and the limit {limit} you return {found!r}; "
-                        f"it should be {expected!r}."
-                    )
+    for kind, tokenizer, text in _cases():
+        for limit in range(len(tokenizer.encode(text)) + 2):
+            expected = _shorten_to_characters(tokenizer, text, limit)
+            found = shortened(tokenizer, text, limit)
+            if found != expected:
+                return (
+                    f"For a tokenizer {kind}, {text!r} and the limit {limit} you return {found!r}; "
+                    f"it should be {expected!r}."
+                )
     return None
 
 
@@ -94,7 +123,14 @@ VOCABULARIES: tuple[dict[int, bytes], ...] = (
 )
 
 
-@exercise
+@exercise(
+    "What does JSON do with keys that are numbers, and what with bytes?",
+    (
+        "Keys become strings: turn them back into numbers. Bytes need a text form that loses nothing, "
+        "such as hexadecimal."
+    ),
+    "`{i: token.hex() for …}` on the way out; `{int(i): bytes.fromhex(text) for …}` on the way back.",
+)
 def exercise_3(
     to_json: Callable[[dict[int, bytes]], str], from_json: Callable[[str], dict[int, bytes]]
 ) -> str | None:
@@ -181,7 +217,14 @@ INPUTS: tuple[tuple[list[str], Pair], ...] = (
 )
 
 
-@exercise
+@exercise(
+    "You know a function that merges a pair the right way.",
+    (
+        "Compare the result with the right one. Without `bpe.merge_pair`: read the input from the left, "
+        "and take the pair, leftmost first, wherever it is."
+    ),
+    '`merge(symbols, pair) == bpe.merge_pair(symbols, pair, "".join(pair))`.',
+)
 def exercise_4(promise: Callable[[Merge, list[str], Pair], bool]) -> str | None:
     for symbols, pair in INPUTS:
         answer = promise(_merge, list(symbols), pair)
@@ -198,3 +241,6 @@ def exercise_4(promise: Callable[[Merge, list[str], Pair], bool]) -> str | None:
                     f"For {symbols} and {pair} your promise accepts a merge {fault}, which returns {result}."
                 )
     return None
+
+
+hint = make_hint(__name__)

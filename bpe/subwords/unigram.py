@@ -209,6 +209,10 @@ class Unigram(Tokenizer):
             for begin, i, score in edges
         ]
 
+    def scored_pieces(self) -> dict[str, tuple[int, float]]:
+        """Return the pieces that a text is cut into: piece -> (id, score)."""
+        return dict(self._scored)
+
     def log_probability(self, text: str) -> float:
         """The natural logarithm of the probability of the text: the sum over all ways to cut it."""
         return sums(self._lattice(self.normalize(text)))[-1]

@@ -1,11 +1,14 @@
 """The mechanism behind the exercises."""
 
+from importlib import import_module
+
 import pytest
 
-from bpe.checks import case, compare_numbers, exercise, shorten
+from bpe.checks import case, compare_numbers, exercise, make_hint, one_line, shorten
+from bpe.checks.record import find_exercises
 
 
-@exercise
+@exercise()
 def exercise_1(double):
     for number in (1, 5):
         if double(number) != 2 * number:
@@ -13,7 +16,7 @@ def exercise_1(double):
     return None
 
 
-@exercise
+@exercise()
 def exercise_2(answer):
     return None if answer == 3 else "count again"
 
@@ -46,6 +49,15 @@ def test_a_function_that_prints_instead_of_returning(capsys):
     )
 
 
+def test_another_number_of_answers(said):
+    told = "exercise 1: not checked. Call it with your answer: exercise_1(double)."
+    assert said(exercise_1) == said(exercise_1, 1, 2) == told
+
+
+def test_the_result_of_a_call_instead_of_the_function(said):
+    assert said(exercise_1, "12") == "exercise 1: not yet. `double` should be a function, but it is '12'."
+
+
 def test_a_value(capsys):
     assert verdict_of(capsys, exercise_2, ...) == "exercise 2: not started\n"
     assert verdict_of(capsys, exercise_2, 3) == "exercise 2: correct\n"
@@ -57,12 +69,13 @@ def test_an_error_in_the_answer_is_told_with_the_input(capsys):
         return n.x
 
     assert verdict_of(capsys, exercise_1, double) == (
-        "exercise 1: not yet. double(1) raised AttributeError: 'int' object has no attribute 'x'\n"
+        "exercise 1: not yet. double(1) raised AttributeError: 'int' object has no attribute 'x' "
+        f"(line {double.__code__.co_firstlineno + 1}: `return n.x`)\n"
     )
 
 
 def test_a_long_input_is_shortened(capsys):
-    @exercise
+    @exercise()
     def exercise_3(length):
         length("a" * 1000)
 
@@ -71,11 +84,11 @@ def test_a_long_input_is_shortened(capsys):
 
     exercise_3(length)
     told = capsys.readouterr().out
-    assert told.endswith("raised ValueError: too long\n")
-    assert len(told) < 140
+    assert "raised ValueError: too long (line" in told
+    assert len(told) < 190
 
 
-@exercise
+@exercise()
 def exercise_4(double):
     with case("For many numbers"):
         return None if double(list(range(1000))) else "wrong"
@@ -102,7 +115,9 @@ def test_a_case_is_named_instead_of_the_call(capsys, answer, verdict):
     ("found", "hint"),
     [
         ([1, 3], None),
-        ((1, 3), "you return (1, 3); it should be a list of ids."),
+        ((1, 3), None),
+        ({3, 1}, None),
+        (["1", 3], "you return ['1', 3]; it should be a list of ids."),
         ([1, 2], "you return the id 2, which is wrong."),
         ([3], "you leave out the id 1, which is needed."),
         ([3, 1], "you return [3, 1]; it should be in ascending order, each id once."),
@@ -117,3 +132,42 @@ def test_comparing_ids(found, hint):
 def test_shortening():
     assert shorten([1, 2]) == "[1, 2]"
     assert shorten("a" * 1000) == "'" + "a" * 56 + "..."
+
+
+# -- hints --------------------------------------------------------------------------------------------------
+
+CHAPTERS = [import_module(f"bpe.checks.chapter_{chapter}") for chapter in find_exercises()]
+
+
+def test_hints_come_one_by_one(capsys):
+    hint = make_hint("bpe.checks.chapter_01")
+    for number in (1, 1, 3, 1, 1, 1):
+        hint(number)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:24] for line in lines[:4]] == [
+        "exercise 1, hint 1 of 3:",
+        "exercise 1, hint 2 of 3:",
+        "exercise 3, hint 1 of 3:",
+        "exercise 1, hint 3 of 3:",
+    ]
+    assert lines[4] == "exercise 1: no more hints. The solution is in solutions/01_characters.ipynb."
+    assert lines[5] == lines[0]
+
+
+@pytest.mark.parametrize("number", [0, 4, "1.", None])
+def test_no_hint_for_no_exercise(said, number):
+    assert said(make_hint("bpe.checks.chapter_01"), number) == (
+        f"There is no exercise {number} in this chapter: give a number from 1 to 3."
+    )
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.__name__[-2:])
+def test_every_exercise_has_hints(chapter):
+    for name, check in vars(chapter).items():
+        if name.startswith("exercise_"):
+            assert 2 <= len(check.hints) <= 3, name
+            for hint in check.hints:
+                assert hint == one_line(hint)
+                assert hint[0].isupper() or hint[0] in "`188"
+                assert hint[-1] in ".?"
+    assert chapter.hint.__name__ == "hint"

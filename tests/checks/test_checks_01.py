@@ -49,7 +49,9 @@ def test_not_started(capsys):
     assert verdict(capsys, chapter_01.exercise_1, stub) == "exercise 1: not started"
     assert verdict(capsys, chapter_01.exercise_2, stub) == "exercise 2: not started"
     assert verdict(capsys, chapter_01.exercise_3, stub, stub) == "exercise 3: not started"
-    assert verdict(capsys, chapter_01.exercise_3, escape, stub) == "exercise 3: not started"
+    assert verdict(capsys, chapter_01.exercise_3, escape, stub) == (
+        "exercise 3: not yet. `unescape` is not started."
+    )
 
 
 def test_an_error_in_the_answer_is_reported(capsys):
@@ -69,7 +71,7 @@ def test_an_error_in_the_answer_is_reported(capsys):
         ),
         (
             lambda known, text: sum(c in known for c in text) / max(1, len(text)),
-            "you return 1.0; it should be 0.0",
+            "you return 1.0; it should be 0.",
         ),
         (lambda known, text: "0 %", "should be a number"),
     ],
@@ -105,7 +107,8 @@ def rarest_first(text, share):
         (lambda text, share: characters_needed(text, share) + 1, "it should be"),
         (lambda text, share: 1, "you return 1; it should be 2"),
         (summed_as_floats, "Sums of floats are not exact"),
-        (lambda text, share: share * len(set(text)), "whole number"),
+        (lambda text, share: share * len(set(text)), "you return 1.5; it should be 1"),
+        (lambda text, share: str(share), "it should be a number"),
     ],
 )
 def test_wrong_numbers_of_characters(capsys, wrong, hint):
@@ -125,7 +128,7 @@ def test_wrong_numbers_of_characters(capsys, wrong, hint):
         (
             lambda text: "".join(c if c in chapter_01.KNOWN else f"&{ord(c)};" for c in text),
             unescape,
-            "This text holds an & of its own",
+            "This text has an & of its own",
         ),
         # hexadecimal instead of decimal
         (

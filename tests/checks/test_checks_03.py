@@ -52,7 +52,7 @@ def tuples(text):
         (without_overlaps, "For 'aaabab' you return 'ab'; it should be 'aa'"),
         (nothing_for_short, "nothing_for_short('x') returned None"),
         (no_pair_forgotten, "no_pair_forgotten('x') raised ValueError"),
-        (tuples, "the tuple ('a', 'n')"),
+        (tuples, "('a', 'n'); join its two characters"),
     ],
 )
 def test_exercise_1(said, answer, verdict):
@@ -68,8 +68,8 @@ def test_exercise_1(said, answer, verdict):
         (..., "exercise 2: not started"),
         ((["so", "l"], ("o", "l")), "exercise 2: correct"),
         ((["s", "ol"], ("s", "o")), "exercise 2: correct"),
-        ((["l", "o", "w"], ("l", "o")), "Both ways return ['lo', 'w']"),
-        ((["a", "a", "a"], ("a", "a")), "Both ways return ['aa', 'a']"),
+        ((["l", "o", "w"], ("l", "o")), "both ways return ['lo', 'w']. Find a case"),
+        ((["a", "a", "a"], ("a", "a")), "both ways return ['aa', 'a']"),
         (([], ("a", "b")), "Fewer than two symbols"),
         ((["a ", "b"], ("a", "b")), "'a ' is not allowed"),
         ((["a", ""], ("a", "b")), "'' is not allowed"),

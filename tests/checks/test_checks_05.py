@@ -45,9 +45,11 @@ def test_stubs_are_not_started(said):
 
     assert said(check.exercise_1, ...) == "exercise 1: not started"
     assert said(check.exercise_2, ..., unwritten) == "exercise 2: not started"
-    assert said(check.exercise_2, ..., with_mark) == "exercise 2: not started"
+    assert said(check.exercise_2, ..., with_mark) == "exercise 2: not yet. `cut` is not started."
     assert said(check.exercise_3, unwritten, unwritten) == "exercise 3: not started"
-    assert said(check.exercise_3, from_characters, unwritten) == "exercise 3: not started"
+    assert said(check.exercise_3, from_characters, unwritten) == (
+        "exercise 3: not yet. `legible` is not started."
+    )
 
 
 # Exercise 1

@@ -24,7 +24,7 @@ def test_stubs_and_errors(said, exercise):
     assert said(exercise, unwritten) == f"{name}: not started"
     told = said(exercise, broken)
     assert told.startswith(f"{name}: not yet. broken(")
-    assert told.endswith("raised KeyError: 'lobster'")
+    assert "raised KeyError: 'lobster' (line" in told
 
 
 # Exercise 1
@@ -177,7 +177,7 @@ def test_safe_cuts(said):
         (after_line_feeds, "where no merge joins two tokens"),
         (first_characters, "where some merge joins two tokens"),
         (lambda *arguments: safe_cuts(*arguments)[::-1], "in ascending order, each position once"),
-        (lambda *arguments: set(safe_cuts(*arguments)), "it should be a list of positions"),
+        (lambda *arguments: str(safe_cuts(*arguments)), "it should be a list of positions"),
         (
             lambda tokenizer, text: [*safe_cuts(tokenizer, text), 1][: len(text)],
             "where some merge joins two tokens",

@@ -25,7 +25,7 @@ def test_stubs_and_errors(said, exercise):
     assert said(exercise, unwritten) == f"{name}: not started"
     told = said(exercise, broken)
     assert told.startswith(f"{name}: not yet. broken(")
-    assert told.endswith("raised KeyError: 'moon'")
+    assert "raised KeyError: 'moon' (line" in told
 
 
 # Exercise 1
@@ -222,7 +222,7 @@ def test_nucleus(said):
         (only_the_kept, "The list should keep its length"),
         (sorts_what_it_was_given, "changed the list"),
         (the_first_ids, "nucleus([0.25, 0.75], 0.5) returned"),
-        (lambda *arguments: tuple(nucleus(*arguments)), "it should be a list of numbers"),
+        (lambda *arguments: set(nucleus(*arguments)), "it should be a list of numbers"),
     ],
 )
 def test_wrong_nucleus(said, answer, hint):

@@ -86,7 +86,7 @@ def test_exercise_1(said, answer, verdict):
         (("ZZZ", "ZZ"), "choose other letters"),
         (("aaa", "a"), "Give (text, pair)"),
         ("aaa", "Give (text, pair)"),
-        ((["a", "a"], ("a", "a")), "Give (text, pair)"),
+        ((["a", 3], ("a", "a")), "Give (text, pair)"),
         (3, "Give (text, pair)"),
     ],
 )

@@ -125,7 +125,7 @@ def as_latin(vocabulary):
             "exercise 3: correct",
         ),
         ((stub, stub), "exercise 3: not started"),
-        ((to_json, stub), "exercise 3: not started"),
+        ((to_json, stub), "exercise 3: not yet. `from_json` is not started."),
         ((raises, from_json), "raised RuntimeError: no idea"),
         ((to_json, raises), "raised RuntimeError: no idea"),
         ((replacing, encoding), r"the id 255 comes back as b'\xef\xbf\xbd', not b'\xff'"),

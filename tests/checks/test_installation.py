@@ -71,7 +71,8 @@ def test_devices_in_their_order(monkeypatch, cuda, mps, device):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
-    monkeypatch.setattr(torch, "zeros", lambda *sizes, device: torch.tensor([0.0]))  # which tries the device
+    nothing = torch.zeros(1)
+    monkeypatch.setattr(torch, "zeros", lambda *sizes, device: nothing)  # which tries the device
     assert installation.device() == device
 
 
