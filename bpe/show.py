@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 
 from bpe._visible import readable as readable
 from bpe._visible import visible
+from bpe.live import explorer as explorer
+from bpe.live import lattice as lattice
+from bpe.live import steps as steps
+from bpe.live import trees as trees
 from bpe.tokenizer import Token, Tokenizer
 
 if TYPE_CHECKING:

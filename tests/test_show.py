@@ -316,3 +316,10 @@ def test_panels(shown):
     assert len(show.panels(["a", "b", "c"], rows=2)) == 3
     with pytest.raises(ValueError, match="at least one panel"):
         show.panels([])
+
+
+def test_live_parts_are_at_hand() -> None:
+    from bpe import live
+
+    for name in ("explorer", "steps", "trees", "lattice"):
+        assert getattr(show, name) is getattr(live, name)
