@@ -140,13 +140,19 @@ def _shorten(expression: str) -> str:
     return repr(expression if len(expression) <= 100 else expression[:100] + "…")
 
 
+# What other programs call some of the patterns.
+_ALIASES = {"cl100kbase": "gpt4", "o200kbase": "gpt4o", "r50kbase": "gpt2", "p50kbase": "gpt2"}
+
+
 def _refuse_misspelled(item: str) -> None:
-    """Raise ValueError for a near miss of a name: as an expression, it would match only itself."""
+    """Raise ValueError for what looks like a name: as an expression, it would match only itself."""
     name = "".join(filter(str.isalnum, item)).lower()
-    if regex.fullmatch(r"[\w .-]{3,}", item) and (close := get_close_matches(name, PATTERNS, 1, 0.75)):
+    close = [_ALIASES[name]] if name in _ALIASES else get_close_matches(name, PATTERNS, 1, 0.75)
+    if regex.fullmatch(r"[\w-]{2,}", item) or (close and regex.fullmatch(r"[\w .-]{3,}", item)):
+        guess = f": did you mean {close[0]!r}?" if close else "."
         raise ValueError(
-            f"{item!r} is not the name of a pattern: did you mean {close[0]!r}? The names are "
-            f"{', '.join(PATTERNS)}; as an expression, write '(?:{item})'"
+            f"{item!r} is not the name of a pattern{guess} The names are {', '.join(PATTERNS)}; as an "
+            f"expression, write '(?:{item})'"
         )
 
 

@@ -28,7 +28,7 @@ PATTERNS: list[Any] = [
     None,
     *presplit.PATTERNS,
     *(r"\s+", r"a+", "a|b", r"[^a]+", r"x*", r"(?=a)|b", r"(?i)[a-c]+", r"\X", r"."),
-    *(["words", "gpt4"], [r"\p{N}", "words"], ["verse", r"[床前]"], ["a", "ab"]),
+    *(["words", "gpt4"], [r"\p{N}", "words"], ["verse", r"[床前]"], ["a", "(?:ab)"]),
 ]
 SPECIALS = [
     [], [], ["<|end|>"], ["<|end|>", "<|end|>ing", "<|en"], ["a", "ab", "b"], ["a b", " "],

@@ -38,6 +38,7 @@ PAGES = [
     "<!--", "]]>", "&lt;b&gt;", "&#x1b;", "<style>*{display:none}</style>", "</span>", "javascript:alert(1)",
 ]  # fmt: skip
 NEVER = {"Cc", "Cf", "Zl", "Zp", "Cs"}
+HARMLESS = {"style", "scope", "role", "aria-label", "aria-hidden"}  # attributes
 
 
 def hostile(rng: random.Random) -> str:
@@ -84,7 +85,7 @@ class _Page(html.parser.HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        if tag not in TAGS - {"b", "svg"} or any(name not in ("style", "scope") for name, _ in attributes):
+        if tag not in TAGS - {"b", "svg"} or any(name not in HARMLESS for name, _ in attributes):
             self.faults.append(f"<{tag} {attributes}>")
         if tag != "br":
             self.open.append(tag)
