@@ -18,7 +18,7 @@ from bpe.tokenizer import Tokenizer
 @click.command()
 @click.argument("tokenizer", type=TOKENIZER)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--ids", help="The ids themselves, separated by spaces, instead of files.")
+@click.option("--ids", help="The ids themselves, instead of files: 12 7 300, or [12, 7, 300].")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

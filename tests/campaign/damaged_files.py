@@ -589,12 +589,17 @@ def results_json(rng: random.Random, folder: Path) -> Path:
         "summary": [{"corpus": "tang", "seeds": [0, 1]}],
         "runs": [_result()],
     }
+    _write_damaged(rng, path, content)
+    return path
+
+
+def _write_damaged(rng: random.Random, path: Path, content: dict[str, Any]) -> None:
+    """Write JSON with other values, or with other bytes."""
     path.write_bytes(
         to_text(rng, mutate_json(rng, content))
         if rng.random() < 0.7
         else mutate_bytes(rng, json.dumps(content).encode())
     )
-    return path
 
 
 def open_results(path: Path) -> Any:
@@ -621,11 +626,7 @@ def run_result(rng: random.Random, folder: Path) -> Path:
     runs.mkdir(parents=True)
     path = runs / "result.json"
     content = _result()
-    path.write_bytes(
-        to_text(rng, mutate_json(rng, content))
-        if rng.random() < 0.7
-        else mutate_bytes(rng, json.dumps(content).encode())
-    )
+    _write_damaged(rng, path, content)
     return path
 
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import regex
+from test_checks_01 import characters_needed, unknown_rate
 
 from bpe import BPETokenizer, corpora, count_pairs, merge_pair, presplit
 from bpe.formats import byte_letters
@@ -63,20 +64,6 @@ wrong(
 )
 
 # -- 01 ------------------------------------------------------------------------------------------------------
-
-
-def unknown_rate(known, text):
-    return sum(c not in known for c in text) / len(text) if text else 0.0
-
-
-def characters_needed(text, share):
-    covered = needed = 0
-    for _, count in Counter(text).most_common():
-        if covered >= share * len(text):
-            break
-        covered += count
-        needed += 1
-    return needed
 
 
 def escape(text, number="{}".format):
